@@ -24,6 +24,9 @@ const MAX_SCRIPTS = 8
 /** The first script of all pages. */
 const MAIN = 'src/web/main.tsx'
 
+/** The script that begins the calls of the first view. It imports no other file. */
+const BEGIN = 'src/web/first-calls/begin.ts'
+
 /** The texts of the languages that are not in the scripts. */
 const CATALOGUES = { de: 'src/web/language/german.ts', fr: 'src/web/language/french.ts' }
 
@@ -52,15 +55,19 @@ async function build() {
     Object.entries(result.metafile.outputs).map(([path, output]) => [basename(path), output]),
   )
   const files = withoutHelpers(result.outputFiles, outputs)
+  const begin = await compileAlone(BEGIN)
+  for (const [path, output] of Object.entries(begin.metafile.outputs))
+    outputs.set(basename(path), output)
+  for (const { path, contents } of begin.outputFiles) files.set(basename(path), contents)
   mkdirSync(webFolder, { recursive: true })
   const sizes = new Map()
   for (const [name, contents] of files) sizes.set(name, await store(name, contents))
   const manifest = manifestOf(outputs)
-  const largest = checkBudget(outputs, sizes, manifest.scripts)
+  const largest = checkBudget(outputs, sizes, [...manifest.scripts, manifest.begin])
   writeManifest(manifest)
   removeOthers(new Set(manifest.files))
   return {
-    inputs: Object.keys(metafile.inputs),
+    inputs: [...new Set([metafile, begin.metafile].flatMap(({ inputs }) => Object.keys(inputs)))],
     outputs: [...manifest.files.flatMap(withForms), 'manifest.json'].map(
       (name) => `dist/web/${name}`,
     ),
@@ -101,6 +108,29 @@ async function compile(plugins) {
     .catch((/** @type {Error} */ error) => {
       throw new Failure('The web pages do not compile: correct what is said above.', error.message)
     })
+}
+
+/**
+ * Runs esbuild for a script that imports no other file.
+ *
+ * @param {string} entry
+ */
+async function compileAlone(entry) {
+  const esbuild = await import('esbuild')
+  return esbuild.build({
+    absWorkingDir: root,
+    entryPoints: [entry],
+    outdir: webFolder,
+    entryNames: '[name]-[hash]',
+    bundle: true,
+    format: 'iife',
+    target: 'es2022',
+    minify: true,
+    legalComments: 'none',
+    metafile: true,
+    write: false,
+    logLevel: 'silent',
+  })
 }
 
 /**
@@ -218,6 +248,7 @@ function manifestOf(/** @type {Outputs} */ outputs) {
         importsOf(outputs, nameOf(source)).filter((script) => !scripts.includes(script)),
       ]),
     ),
+    begin: nameOf(BEGIN),
     style: nameOf('src/web/style.css'),
     icon: nameOf('src/web/icon.svg'),
     files: [...outputs.keys()].sort(),

@@ -125,6 +125,39 @@ function addressOptions(): Option[] {
       '127.0.0.1:8080',
       values.hostPort,
     ),
+    ...sshOptions(),
+    ...placeOptions(),
+    ...objectStorageOptions(),
+    toggle(
+      '--object-storage-direct',
+      'whether clients download files from the object storage themselves',
+      'off',
+    ),
+    setting(
+      '--workers <number>',
+      'server processes behind the port; auto: one for each core, up to 8',
+      '1',
+      values.automaticOr(1, MAX_WORKERS),
+    ),
+    setting(
+      '--public-url <url>',
+      'base of links in answers (default: the address served on)',
+      undefined,
+      values.baseUrl,
+    ),
+    setting('--tls-cert <file>', 'certificate chain in PEM; serves TLS, with HTTP/2 and HTTP/1.1'),
+    setting('--tls-key <file>', 'private key of the certificate in PEM'),
+    setting(
+      '--stop-delay <time>',
+      'time after a signal for which it still takes calls and is not ready, up to 5m',
+      '0s',
+      values.stopDelay,
+    ),
+  ]
+}
+
+function sshOptions(): Option[] {
+  return [
     setting(
       '--ssh-listen <host:port|same|off>',
       'address of Git over SSH; port 0 takes any free one, same is the port of HTTP',
@@ -161,33 +194,6 @@ function addressOptions(): Option[] {
       'file with a text that SSH clients show before they sign in',
       undefined,
       values.path,
-    ),
-    ...placeOptions(),
-    ...objectStorageOptions(),
-    toggle(
-      '--object-storage-direct',
-      'whether clients download files from the object storage themselves',
-      'off',
-    ),
-    setting(
-      '--workers <number>',
-      'server processes behind the port; auto: one for each core, up to 8',
-      '1',
-      values.automaticOr(1, MAX_WORKERS),
-    ),
-    setting(
-      '--public-url <url>',
-      'base of links in answers (default: the address served on)',
-      undefined,
-      values.baseUrl,
-    ),
-    setting('--tls-cert <file>', 'certificate chain in PEM; serves TLS, with HTTP/2 and HTTP/1.1'),
-    setting('--tls-key <file>', 'private key of the certificate in PEM'),
-    setting(
-      '--stop-delay <time>',
-      'time after a signal for which it still takes calls and is not ready, up to 5m',
-      '0s',
-      values.stopDelay,
     ),
   ]
 }
@@ -324,6 +330,13 @@ function repositoryOptions(): Option[] {
       '1GiB',
       values.quotaSize,
     ),
+    ...lfsOptions(),
+    ...upkeepOptions(),
+  ]
+}
+
+function lfsOptions(): Option[] {
+  return [
     toggle('--lfs', 'off: the server has no Git LFS', 'on'),
     setting('--max-lfs-bytes <size>', 'largest object of Git LFS', '10GiB', values.byteSize),
     setting(
@@ -340,6 +353,12 @@ function repositoryOptions(): Option[] {
       values.lfsUnreferencedAge,
     ),
     toggle('--refuse-lfs-pointers', 'on: pushes of Git LFS pointers are refused', 'off'),
+  ]
+}
+
+/** Options of the work that the server does on repositories by itself, and of scripts on pushes. */
+function upkeepOptions(): Option[] {
+  return [
     toggle('--maintenance', 'on: the server packs repositories by itself', 'on'),
     setting(
       '--maintenance-window <hours>',

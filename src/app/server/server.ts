@@ -131,7 +131,7 @@ async function startParts(
   surroundings: Surroundings,
   parts: StartedParts,
 ): Promise<Omit<Server, 'close'>> {
-  const { clock = systemClock, spawner, markupProgram, workers: others } = surroundings
+  const { clock = systemClock, markupProgram, workers: others } = surroundings
   const { spaceReading = fileSystemReading, passwords } = surroundings
   const { settings, webhookAllowedHosts, listen } = config
   const { shared, db, scratch } = await openShared(config, log, parts, others?.group)
@@ -169,20 +169,7 @@ async function startParts(
       ownAddresses: () => boundAddresses(listen.host),
     }),
   })
-  parts.add(() => closeRepositories(app.git))
-  parts.add(async () => {
-    await app.background.settled()
-    await finishMeasuring(app)
-  })
-  app.git.processes.spawner = spawner
-  app.git.processes.limitMemory(
-    config.gitMemoryBytes,
-    (facts, message) => log.warn(facts, message),
-    others?.gitMemory,
-  )
-  await prepareRepositories(app.git)
-  if (settings.gitHooks) await prepareGitHooks(app)
-  await reconcilePendingUpdates(app)
+  await prepareGit(app, config, surroundings, parts)
   // Workers start after the listener, which knows the address, and stop after the last call: calls
   // create work until then.
   const workers = new Workers()
@@ -201,6 +188,29 @@ async function startParts(
   app.background.run('forget old events', () => pruneUserEvents(app))
   const sshAddress = ssh && sshAddressOf(config, ssh.port)
   return { ...serving, app, sshAddress, readHostKeys: () => sshPort.readHostKeys() }
+}
+
+/** Gives Git its limits, and brings what an earlier run has left in order. */
+async function prepareGit(
+  app: App,
+  config: Config,
+  { spawner, workers }: Surroundings,
+  parts: StartedParts,
+): Promise<void> {
+  parts.add(() => closeRepositories(app.git))
+  parts.add(async () => {
+    await app.background.settled()
+    await finishMeasuring(app)
+  })
+  app.git.processes.spawner = spawner
+  app.git.processes.limitMemory(
+    config.gitMemoryBytes,
+    (facts, message) => app.log.warn(facts, message),
+    workers?.gitMemory,
+  )
+  await prepareRepositories(app.git)
+  if (config.settings.gitHooks) await prepareGitHooks(app)
+  await reconcilePendingUpdates(app)
 }
 
 /** Lets commands of the operator wake the worker of maintenance. */

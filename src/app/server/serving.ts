@@ -118,28 +118,7 @@ export async function serve(
   let serving = true
   let listener: Listener | undefined
 
-  const metrics = createMetrics(
-    () => listener?.figures(),
-    () => databaseBytes(app.db),
-    workers?.metrics,
-    {
-      codeIndex: () => waitingIndexes(app),
-      maintenance: {
-        get steps() {
-          return app.maintenance.figures.all
-        },
-        due: () => countDueMaintenance(app),
-        bytes: () => bytesByKind(app),
-      },
-      objectStorage: {
-        isAway: () => app.objects.current.isAway,
-        requests: () => figures.all,
-      },
-      packCache: () => packCacheFigures(app.git),
-      quotaRefusals: () => app.quotaRefusals.all,
-    },
-  )
-  app.metrics.onRead(async () => (await metrics.read()).map(metricOf))
+  const metrics = metricsOf(app, figures, () => listener?.figures(), workers)
   const readiness: Readiness = {
     serving: () => serving,
     checkDatabase: () => checkDatabase(app.db),
@@ -169,20 +148,19 @@ export async function serve(
     openApi: () => printOpenApi(config, app, protocols),
     schema: SCHEMA_FILES,
   })
-  const git = createGitHttp({
-    authorize: authorizeGit(app, peerOf),
-    log: app.log,
-    slots,
-    observe: observeGit(app.log, metrics, peerOf),
-    limits: gitHttpLimits(config.settings.maxPushBytes),
-  })
   const bundle = config.webFolder === undefined ? undefined : await readWebBundle(config.webFolder)
   const destinations = {
     cors: createCors(trustedOrigins),
     pages,
     unsubscribe: createUnsubscribePage(app),
     oauth2: createOAuth2(app, { peers, publicSecure: isPublicSecure(config) }),
-    git,
+    git: createGitHttp({
+      authorize: authorizeGit(app, peerOf),
+      log: app.log,
+      slots,
+      observe: observeGit(app.log, metrics, peerOf),
+      limits: gitHttpLimits(config.settings.maxPushBytes),
+    }),
     lfs: createGitLfs({ app, peerOf, slots: lfsSlots, metrics }),
     goImport: createGoImport(app.publicUrl),
     web: bundle && createWebPages(app, { bundle, peerOf, proxySignsIn: proxy !== undefined }),
@@ -213,6 +191,33 @@ export async function serve(
   base.url ||= new URL(url).origin
   health.setServing(true)
   return { url, metrics, announceStop }
+}
+
+/** Returns the figures of the server, of all its processes. */
+function metricsOf(
+  app: App,
+  figures: RequestFigures,
+  ofListener: Parameters<typeof createMetrics>[0],
+  workers: WorkerSurroundings | undefined,
+): Metrics {
+  const metrics = createMetrics(ofListener, () => databaseBytes(app.db), workers?.metrics, {
+    codeIndex: () => waitingIndexes(app),
+    maintenance: {
+      get steps() {
+        return app.maintenance.figures.all
+      },
+      due: () => countDueMaintenance(app),
+      bytes: () => bytesByKind(app),
+    },
+    objectStorage: {
+      isAway: () => app.objects.current.isAway,
+      requests: () => figures.all,
+    },
+    packCache: () => packCacheFigures(app.git),
+    quotaRefusals: () => app.quotaRefusals.all,
+  })
+  app.metrics.onRead(async () => (await metrics.read()).map(metricOf))
+  return metrics
 }
 
 /** Returns whether browsers reach this server by https. */

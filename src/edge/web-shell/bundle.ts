@@ -15,6 +15,8 @@ interface Manifest {
   readonly pages: Readonly<Partial<Record<PageName, readonly string[]>>>
   /** The files with the texts of each language but English. */
   readonly languages: Readonly<Partial<Record<Language, readonly string[]>>>
+  /** The script that begins the calls of the first view. */
+  readonly begin: string
   readonly style: string
   readonly icon: string
   /** Names of all files, each with a hash of its content. */

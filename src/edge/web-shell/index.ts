@@ -13,6 +13,7 @@ import { answerTo } from '../../platform/http/listener/answers.ts'
 import { RETRY_AFTER_SECONDS } from '../../platform/http/listener/limits.ts'
 import type { HttpRequest, HttpResponse } from '../../platform/http/requests.ts'
 import { feedLinks } from '../../web/feed-links.ts'
+import { firstCallsOf } from '../../web/first-calls/first-calls.ts'
 import type { Language } from '../../web/language/languages.ts'
 import { routeOf } from '../../web/routes.ts'
 import type { PeerOf } from '../authentication/peers.ts'
@@ -75,9 +76,13 @@ export function createWebPages(app: App, options: WebOptions): WebPages {
         const session = proxySignsIn || readRefreshCookie(cookiesOf(asked)) !== undefined
         const { status, content, firstRun } = answer
         const { privateInstance, registration, passwordSignIn } = app.settings
+        const route = routeOf({ pathname: path, searchParams: new URLSearchParams() })
+        const isForNobody = status === 404 && !session
         const hints = {
           language,
-          page: routeOf({ pathname: path, searchParams: new URLSearchParams() })?.name,
+          page: route?.name,
+          hasFirstCalls:
+            session || (route && !isForNobody ? firstCallsOf(route).length > 0 : false),
           session,
           firstRun,
           isMissing: status === 404,

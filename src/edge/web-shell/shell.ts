@@ -26,6 +26,8 @@ interface ShellHints {
    * address alone decides, so that a private repository and a missing one still look the same.
    */
   readonly page: PageName | undefined
+  /** Whether the page sends calls at once that its document can begin. */
+  readonly hasFirstCalls: boolean
   /** Whether the browser may have a session, so that the script asks for it. */
   readonly session: boolean
   /**
@@ -73,11 +75,12 @@ export const SHELL_HEADERS: Readonly<Record<string, string>> = {
 
 /** Prints the page that loads the script. */
 export function printShell(
-  { scripts, pages, languages, style, icon }: WebBundle,
+  { scripts, pages, languages, begin, style, icon }: WebBundle,
   { title, description, url, feeds = [], main }: ShellContent,
   {
     language,
     page,
+    hasFirstCalls,
     session,
     firstRun,
     isMissing,
@@ -112,7 +115,7 @@ ${description ? html`<meta name="description" content="${description}">\n` : ''}
   }) => html`<link rel="alternate" type="application/atom+xml" title="${title}" href="${href}">
 `,
 )}<link rel="icon" href="${icon}">
-<link rel="stylesheet" href="${ASSETS}${style}">
+${hasFirstCalls ? html`<script src="${ASSETS}${begin}" async fetchpriority="high"></script>\n` : ''}<link rel="stylesheet" href="${ASSETS}${style}">
 ${early.map((file) => html`<link rel="modulepreload" href="${ASSETS}${file}">\n`)}<script type="module" src="${ASSETS}${entry}"></script>
 </head>
 <body>

@@ -182,20 +182,7 @@ function ProviderForm(props: {
         lines={config?.scopes ?? ['openid', 'profile', 'email']}
         hint={t('One on each line.')}
       />
-      <fieldset>
-        <legend>{t('User info')}</legend>
-        {MEMBERS.map(([name, text, usual]) => (
-          <Field
-            key={name}
-            label={text}
-            name={name}
-            autocapitalize="none"
-            autocomplete="off"
-            required={name === 'identifier'}
-            defaultValue={provider ? (config?.fieldMapping?.[name] ?? '') : usual}
-          />
-        ))}
-      </fieldset>
+      <UserInfo provider={provider} />
       <Field
         label={t('Pattern of the identifiers that may sign in (empty: all)')}
         name="filter"
@@ -206,6 +193,27 @@ function ProviderForm(props: {
         hint={t('A regular expression, such as @example\\.org$.')}
       />
     </ActionForm>
+  )
+}
+
+/** Which members of the user info have what the server wants to know. */
+function UserInfo({ provider }: { provider: IdentityProvider | undefined }): VNode {
+  const mapping = configOf(provider)?.fieldMapping
+  return (
+    <fieldset>
+      <legend>{t('User info')}</legend>
+      {MEMBERS.map(([name, text, usual]) => (
+        <Field
+          key={name}
+          label={text}
+          name={name}
+          autocapitalize="none"
+          autocomplete="off"
+          required={name === 'identifier'}
+          defaultValue={provider ? (mapping?.[name] ?? '') : usual}
+        />
+      ))}
+    </fieldset>
   )
 }
 

@@ -4,6 +4,7 @@
  */
 
 import type { DescMessage, DescService, MessageInitShape, MessageShape } from '@bufbuild/protobuf'
+import { takeBegun } from '../first-calls/begun-calls.ts'
 import { decode, encode, type MessageType, type ServiceType } from './messages.ts'
 
 /** Why a call has failed, with the numbers of gRPC. */
@@ -186,6 +187,8 @@ function post(
   contentType: string,
   body: Uint8Array<ArrayBuffer>,
 ): Promise<Response> {
+  const begun = takeBegun(path, body)
+  if (begun) return begun
   return fetch(path, {
     method: 'POST',
     headers: { 'connect-protocol-version': '1', ...headers, 'content-type': contentType },

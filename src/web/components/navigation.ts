@@ -1,4 +1,5 @@
 import { useEffect, useState } from 'preact/hooks'
+import { forgetBegun } from '../first-calls/begun-calls.ts'
 import { routeOf } from '../routes.ts'
 import { elementOf, fragmentName } from './fragments.ts'
 import { storageOf } from './stored.ts'
@@ -28,7 +29,8 @@ export function useNavigation(): string {
     const places = new Places()
     const update = () => {
       places.arrive()
-      // The server said so about the first address.
+      // Both are about the first address.
+      forgetBegun()
       delete document.documentElement.dataset.page
       setHref(currentAddress())
     }

@@ -133,7 +133,9 @@ function stylesOf(repository: Repository): readonly (readonly [style: string, te
 function MergeForm(props: MergeProps & { isReady: boolean }): VNode {
   const { repository, name, pull, onChange, isReady } = props
   const { of } = useApi()
-  const styles = stylesOf(repository)
+  // Those of the first view: with others, the message that somebody types would be lost. The server
+  // says why it refuses a style.
+  const [styles] = useState(() => stylesOf(repository))
   const [chosen, setStyle] = useState(repository.defaultMergeStyle)
   const note = CHECK_NOTES[pull.mergeability]
   const style = styles.some(([known]) => known === chosen) ? chosen : (styles[0]?.[0] ?? '')

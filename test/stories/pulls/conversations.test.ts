@@ -95,7 +95,7 @@ describe('reactions', () => {
     const pull = await forge.pull('whole')
     await comment(users.carol, pull, 'Hello')
     await react(users.eve, issueOf(pull), 'heart')
-    const line = { path: 'file', body: 'Why?', new_position: 1 }
+    const line = { path: 'topic.txt', body: 'Why?', new_position: 1 }
     const review = `${pull.path}/pulls/1/reviews`
     await forge.ask(users.bob, 'POST', review, { event: 'COMMENT', comments: [line] })
     await forge.ask(users.carol, 'POST', review, { comments: [{ ...line, body: 'Not yet said' }] })
