@@ -38,6 +38,7 @@ import {
 import { get, type Request } from './requests.ts'
 import { measureScaling } from './scaling.ts'
 import { sized } from './sizes.ts'
+import { measureSlowWebPages } from './slow-web-pages.ts'
 import { measureSsh } from './ssh.ts'
 import { topicSearches } from './topics.ts'
 import { measureWebPages } from './web-pages.ts'
@@ -135,6 +136,10 @@ async function bench(): Promise<void> {
     { name: 'lfs', measure: () => measureLfs(startBranchline, join(folder, 'lfs')) },
     { name: 'scaling', measure: () => measureScaling(startBranchline, join(folder, 'scaling')) },
     { name: 'web', measure: () => measureWebPages(startBranchline, join(folder, 'web')) },
+    {
+      name: 'web-slow',
+      measure: () => measureSlowWebPages(startBranchline, join(folder, 'web-slow')),
+    },
     { name: 'cold-reads', measure: () => measureColdReads(servers, folder) },
     besideGit('fetches', servers, measureFetches),
     besideGit('git', servers, measureGit),

@@ -14,7 +14,7 @@ import { FLAT_FOLDER, prepareWebRepository, type WebRepository } from './web-rep
 const ROUNDS = sized(5, 1)
 
 /** Longer than any page takes. */
-const TIMEOUT_MS = 60_000
+export const TIMEOUT_MS = 60_000
 
 /** A page, and what a reader waits for. */
 interface WebPage {
@@ -164,7 +164,7 @@ async function visitThrice(server: RunningServer, page: WebPage): Promise<[State
 }
 
 /** Returns a browser with empty storage and the session of the administrator. */
-async function signedIn({ browser, branchline }: RunningServer): Promise<BrowserContext> {
+export async function signedIn({ browser, branchline }: RunningServer): Promise<BrowserContext> {
   const context = await browser.newContext({
     baseURL: branchline.url.href,
     locale: 'en-GB',

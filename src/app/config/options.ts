@@ -314,6 +314,20 @@ function repositoryOptions(): Option[] {
       undefined,
       values.wholeNumber(0, 1_000_000),
     ),
+    ...quotaOptions(),
+    setting(
+      '--code-index-bytes <size>',
+      'texts in the index of code search; 0: no index',
+      '1GiB',
+      values.quotaSize,
+    ),
+    ...lfsOptions(),
+    ...upkeepOptions(),
+  ]
+}
+
+function quotaOptions(): Option[] {
+  return [
     quota('account', 'an account'),
     quota('organization', 'an organisation'),
     quota('repository', 'a repository'),
@@ -324,14 +338,6 @@ function repositoryOptions(): Option[] {
       '',
       values.commaSeparated,
     ),
-    setting(
-      '--code-index-bytes <size>',
-      'texts in the index of code search; 0: no index',
-      '1GiB',
-      values.quotaSize,
-    ),
-    ...lfsOptions(),
-    ...upkeepOptions(),
   ]
 }
 

@@ -131,7 +131,6 @@ export async function serve(
   )
   const trustedOrigins = () => [new URL(app.publicUrl()).origin, ...config.corsOrigins]
   const peers = createPeers({ ...config, publicUrl: app.publicUrl })
-  const { peerOf } = peers
   const proxy =
     config.proxyAuth && createProxySignIn(app, { ...config, ...config.proxyAuth }, trustedOrigins)
   const protocols = createProtocols(config, app, {
@@ -141,31 +140,12 @@ export async function serve(
     proxy,
     shutdownSignal: shutdown.signal,
   })
-  const pages = operatorPages(app, {
-    metrics,
-    peerOf,
-    ...readiness,
-    openApi: () => printOpenApi(config, app, protocols),
-    schema: SCHEMA_FILES,
-  })
-  const bundle = config.webFolder === undefined ? undefined : await readWebBundle(config.webFolder)
-  const destinations = {
-    cors: createCors(trustedOrigins),
-    pages,
-    unsubscribe: createUnsubscribePage(app),
-    oauth2: createOAuth2(app, { peers, publicSecure: isPublicSecure(config) }),
-    git: createGitHttp({
-      authorize: authorizeGit(app, peerOf),
-      log: app.log,
-      slots,
-      observe: observeGit(app.log, metrics, peerOf),
-      limits: gitHttpLimits(config.settings.maxPushBytes),
-    }),
-    lfs: createGitLfs({ app, peerOf, slots: lfsSlots, metrics }),
-    goImport: createGoImport(app.publicUrl),
-    web: bundle && createWebPages(app, { bundle, peerOf, proxySignsIn: proxy !== undefined }),
-    ...protocols.handlers(),
+  const served = {
+    ...{ metrics, readiness, peers, protocols, slots, lfsSlots },
+    trustedOrigins,
+    proxy,
   }
+  const destinations = await destinationsOf(config, app, served)
   listener = await listen({
     ...config.listen,
     ...(config.tls && { tls: config.tls }),
@@ -173,7 +153,7 @@ export async function serve(
     handler: createDispatch(destinations, app.log),
     onSsh,
     limits: { limitLoopback: config.limitLoopback, uncountedAddresses: config.trustedProxies },
-    networkOf: (request) => peerOf(request).network,
+    networkOf: (request) => peers.peerOf(request).network,
     onConnectionError: (err: unknown) => app.log.debug({ err }, 'a connection failed'),
   })
   const { url, close } = listener
@@ -191,6 +171,47 @@ export async function serve(
   base.url ||= new URL(url).origin
   health.setServing(true)
   return { url, metrics, announceStop }
+}
+
+/** What the destinations of requests need. */
+interface Served extends Pick<ListenerSurroundings, 'slots' | 'lfsSlots'> {
+  readonly metrics: Metrics
+  readonly readiness: Readiness
+  readonly peers: ReturnType<typeof createPeers>
+  readonly protocols: ReturnType<typeof createProtocols>
+  readonly trustedOrigins: () => string[]
+  readonly proxy: ReturnType<typeof createProxySignIn> | undefined
+}
+
+/** Returns what answers the requests of the listener. */
+async function destinationsOf(config: Config, app: App, served: Served) {
+  const { metrics, readiness, peers, protocols, slots, lfsSlots, trustedOrigins, proxy } = served
+  const { peerOf } = peers
+  const pages = operatorPages(app, {
+    metrics,
+    peerOf,
+    ...readiness,
+    openApi: () => printOpenApi(config, app, protocols),
+    schema: SCHEMA_FILES,
+  })
+  const bundle = config.webFolder === undefined ? undefined : await readWebBundle(config.webFolder)
+  return {
+    cors: createCors(trustedOrigins),
+    pages,
+    unsubscribe: createUnsubscribePage(app),
+    oauth2: createOAuth2(app, { peers, publicSecure: isPublicSecure(config) }),
+    git: createGitHttp({
+      authorize: authorizeGit(app, peerOf),
+      log: app.log,
+      slots,
+      observe: observeGit(app.log, metrics, peerOf),
+      limits: gitHttpLimits(config.settings.maxPushBytes),
+    }),
+    lfs: createGitLfs({ app, peerOf, slots: lfsSlots, metrics }),
+    goImport: createGoImport(app.publicUrl),
+    web: bundle && createWebPages(app, { bundle, peerOf, proxySignsIn: proxy !== undefined }),
+    ...protocols.handlers(),
+  }
 }
 
 /** Returns the figures of the server, of all its processes. */

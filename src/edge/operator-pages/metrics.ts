@@ -439,35 +439,8 @@ export function createMetrics(
     registers,
     collect: () => countPending(),
   })
-  const gitRequests = new Counter({
-    name: 'branchline_git_requests_total',
-    help: 'Finished requests of Git, by transport, service and HTTP status or exit code.',
-    labelNames: ['transport', 'service', 'status'],
-    registers,
-  })
-  const gitDurations = new Histogram({
-    name: 'branchline_git_request_duration_seconds',
-    help: 'Time from a request of Git to the end of its answer, by service.',
-    labelNames: ['service'],
-    buckets: GIT_DURATION_BUCKETS_S,
-    registers,
-  })
-  const gauge = (name: string, help: string, value: (figures: ListenerFigures) => number) =>
-    new Gauge({
-      name,
-      help,
-      registers,
-      collect() {
-        this.set(value(listener() ?? NOTHING))
-      },
-    })
-  gauge('branchline_connections', 'Open connections.', ({ connections }) => connections)
-  gauge(
-    'branchline_waiting_bytes',
-    'Bytes of answers that wait for readers.',
-    ({ waitingBytes }) => waitingBytes,
-  )
-  gauge('branchline_streams', 'Open streams of messages.', ({ streams }) => streams)
+  const git = countGit(registry)
+  addListener(registry, listener)
   all?.onRead(() => readMetrics(registry))
   const tallies = new Map<DescMethod, Tally>()
   const tallyOf = (method: DescMethod) => {
@@ -497,15 +470,9 @@ export function createMetrics(
       else calls.inc({ method: tally.name, code: Code[code] ?? 'Unknown' })
       if (tally.durationsMs.length >= BATCH) count(tally)
     },
-    countGitSession(service, status, durationMs) {
-      gitRequests.inc({ transport: 'ssh', service, status })
-      gitDurations.observe({ service }, durationMs / 1000)
-    },
+    countGitSession: (service, status, durationMs) => git('ssh', service, status, durationMs),
     countSsh: countSsh(registry),
-    countGitRequest(service, status, durationMs) {
-      gitRequests.inc({ transport: 'http', service, status })
-      gitDurations.observe({ service }, durationMs / 1000)
-    },
+    countGitRequest: (service, status, durationMs) => git('http', service, status, durationMs),
     async print() {
       const sum = await all?.sum()
       return (sum ? registryOf([sum]) : registry).metrics()
@@ -514,6 +481,49 @@ export function createMetrics(
     contentType: registry.contentType,
     stop: () => registry.clear(),
   }
+}
+
+/** Adds the figures of Git. Returns what counts a request. */
+function countGit(registry: Registry) {
+  const registers = [registry]
+  const gitRequests = new Counter({
+    name: 'branchline_git_requests_total',
+    help: 'Finished requests of Git, by transport, service and HTTP status or exit code.',
+    labelNames: ['transport', 'service', 'status'],
+    registers,
+  })
+  const gitDurations = new Histogram({
+    name: 'branchline_git_request_duration_seconds',
+    help: 'Time from a request of Git to the end of its answer, by service.',
+    labelNames: ['service'],
+    buckets: GIT_DURATION_BUCKETS_S,
+    registers,
+  })
+  return (transport: string, service: string, status: number, durationMs: number) => {
+    gitRequests.inc({ transport, service, status })
+    gitDurations.observe({ service }, durationMs / 1000)
+  }
+}
+
+/** Adds the figures of the listener. */
+function addListener(registry: Registry, listener: () => ListenerFigures | undefined): void {
+  const registers = [registry]
+  const gauge = (name: string, help: string, value: (figures: ListenerFigures) => number) =>
+    new Gauge({
+      name,
+      help,
+      registers,
+      collect() {
+        this.set(value(listener() ?? NOTHING))
+      },
+    })
+  gauge('branchline_connections', 'Open connections.', ({ connections }) => connections)
+  gauge(
+    'branchline_waiting_bytes',
+    'Bytes of answers that wait for readers.',
+    ({ waitingBytes }) => waitingBytes,
+  )
+  gauge('branchline_streams', 'Open streams of messages.', ({ streams }) => streams)
 }
 
 /** Returns a metric for administrators, without the buckets of histograms: they are most values. */

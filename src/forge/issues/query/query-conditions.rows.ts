@@ -53,6 +53,17 @@ export function queryCondition(eb: Issues, query: QueryCondition): Expression<Sq
 
 const NEVER = sql<SqlBool>`false`
 
+/** The columns of the qualifiers that take ranges. */
+const RANGES = {
+  created: 'create_time',
+  updated: 'update_time',
+  closed: 'close_time',
+  due: 'due_time',
+  comments: 'comment_count',
+  number: 'number',
+  reactions: 'reaction_count',
+} as const
+
 function hasValue(
   eb: Issues,
   query: QueryCondition,
@@ -90,19 +101,13 @@ function hasValue(
     case 'team':
       return isInPlace(eb, query.names, value, qualifier)
     case 'created':
-      return isWithin(sql.ref('issues.create_time'), value, query.now)
     case 'updated':
-      return isWithin(sql.ref('issues.update_time'), value, query.now)
     case 'closed':
-      return isWithin(sql.ref('issues.close_time'), value, query.now)
     case 'due':
-      return isWithin(sql.ref('issues.due_time'), value, query.now)
     case 'comments':
-      return isWithin(sql.ref('issues.comment_count'), value, query.now)
     case 'number':
-      return isWithin(sql.ref('issues.number'), value, query.now)
     case 'reactions':
-      return isWithin(sql.ref('issues.reaction_count'), value, query.now)
+      return isWithin(sql.ref(`issues.${RANGES[qualifier]}`), value, query.now)
     case 'blocks':
     case 'blocked-by':
       return waits(eb, query.reader, qualifier === 'blocks' ? 'for it' : 'on its own', {
