@@ -34,6 +34,15 @@ export function Menu(props: MenuProps): VNode {
     box.style.left = isLeft ? `${Math.max(corner.left, 8)}px` : 'auto'
     box.style.right = isLeft ? 'auto' : `${Math.max(clientWidth - corner.right, 8)}px`
   }
+  // How wide the choices are is known when they are shown.
+  const keepInside = ({ newState }: Pick<ToggleEvent, 'newState'>) => {
+    const box = panel.current
+    if (!box || newState !== 'open') return
+    const { clientWidth } = document.documentElement
+    if (box.getBoundingClientRect().right <= clientWidth - 8) return
+    box.style.left = 'auto'
+    box.style.right = '8px'
+  }
   const move = (event: KeyboardEvent) => {
     const step = event.key === 'ArrowDown' ? 1 : event.key === 'ArrowUp' ? -1 : 0
     if (step === 0 || isPanel || event.target instanceof HTMLSelectElement) return
@@ -67,6 +76,7 @@ export function Menu(props: MenuProps): VNode {
         popover="auto"
         class={isPanel ? 'menu panel' : 'menu'}
         onBeforeToggle={prepare}
+        onToggle={keepInside}
         onKeyDown={move}
         onClick={choose}
       >

@@ -17,7 +17,7 @@ import { numberText, t } from '../language/texts.tsx'
 export function HeaderMenus({ user }: { user: User | undefined }): VNode {
   return (
     <>
-      <Search />
+      <Search className="find wide" />
       {user && <UserMenus user={user} />}
       {!user && (
         <Menu label={t('Display')} button={<Icon name="sun-moon" />}>
@@ -26,6 +26,7 @@ export function HeaderMenus({ user }: { user: User | undefined }): VNode {
         </Menu>
       )}
       <Menu label={t('Places')} className="plain phone" button={<Icon name="menu" />}>
+        <Search className="find" />
         <a href="/explore">{t('Explore')}</a>
         {user && (
           <>
@@ -39,12 +40,15 @@ export function HeaderMenus({ user }: { user: User | undefined }): VNode {
   )
 }
 
-function Search(): VNode {
+/** The search in the header, or in the menu of a phone. */
+function Search({ className }: { className: string }): VNode {
+  const search = (form: HTMLFormElement) => {
+    form.closest<HTMLElement>('[popover]')?.hidePopover()
+    goTo(`/explore?q=${encodeURIComponent(fieldOf(form, 'q'))}`)
+  }
   return (
-    <search class="find wide">
-      <form
-        onSubmit={onSubmit((form) => goTo(`/explore?q=${encodeURIComponent(fieldOf(form, 'q'))}`))}
-      >
+    <search class={className}>
+      <form onSubmit={onSubmit(search)}>
         <Icon name="search" />
         <input
           type="search"

@@ -37,7 +37,7 @@ describe.skipIf(!hasChromium)(browserSuite('the header of the web pages'), () =>
 
   it('finds repositories from every page', async () => {
     const { page, faults, leave } = await web.open('/bob')
-    await page.getByLabel('Find a repository').fill('tools')
+    await page.getByRole('searchbox', { name: 'Find a repository' }).fill('tools')
     await page.keyboard.press('Enter')
     await page.waitForURL('**/explore?q=tools')
     await page.getByRole('link', { name: 'bob/tools' }).waitFor()
@@ -54,6 +54,14 @@ describe.skipIf(!hasChromium)(browserSuite('the header of the web pages'), () =>
     await expectFits(page)
     await page.getByRole('link', { name: 'Explore' }).click()
     await page.getByRole('heading', { name: 'Explore' }).waitFor()
+    await page.getByRole('button', { name: 'Places' }).click()
+    await page.getByRole('searchbox', { name: 'Find a repository' }).fill('tools')
+    await page.keyboard.press('Enter')
+    await page.getByRole('link', { name: 'bob/tools' }).waitFor()
+    await page.getByRole('link', { name: 'Memos' }).waitFor({ state: 'hidden' })
+    await page.getByRole('button', { name: 'Create' }).click()
+    await page.getByRole('link', { name: 'Import of a repository' }).waitFor()
+    await expectFits(page)
     expect(faults).toEqual([])
     await leave()
   })

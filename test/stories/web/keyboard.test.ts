@@ -55,9 +55,11 @@ describe.skipIf(!hasChromium)(browserSuite('the keys of the web pages'), () => {
     }
     await expect.poll(branches).toBe('/bob/tools/branches')
     await page.getByRole('link', { name: 'Branches' }).waitFor()
-    await page.getByLabel('Find a repository').fill('')
+    await page.getByRole('searchbox', { name: 'Find a repository' }).fill('')
     await page.keyboard.type('tgb?')
-    await expect.poll(() => page.getByLabel('Find a repository').inputValue()).toBe('tgb?')
+    await expect
+      .poll(() => page.getByRole('searchbox', { name: 'Find a repository' }).inputValue())
+      .toBe('tgb?')
     await expect.poll(() => page.getByRole('dialog').count()).toBe(0)
     expect(faults).toEqual([])
     await leave()
