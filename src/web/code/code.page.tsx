@@ -8,7 +8,7 @@ import { useApi } from '../api/client.ts'
 import { Command } from '../components/command.tsx'
 import { fromBase64, sizeText, Time, textOf } from '../components/formats.tsx'
 import { Icon, type IconName } from '../components/icon.tsx'
-import { Show, useLoad } from '../components/load.tsx'
+import { Later, Show, useLoad } from '../components/load.tsx'
 import { Markup } from '../components/markup.tsx'
 import { Menu } from '../components/menu.tsx'
 import { T, t } from '../language/texts.tsx'
@@ -18,6 +18,8 @@ import { Download, useIsPublic } from './download.tsx'
 import { FileView } from './file-view.tsx'
 import { Breadcrumbs, findRef, type RefAndPath, RefChoice } from './refs.tsx'
 import { WriteLinks } from './write-links.tsx'
+
+const loadSyncFork = async () => (await import('./sync-fork.tsx')).SyncFork
 
 /** The files of a repository: one folder, or one file. */
 export function CodePage({ owner, repo, rest }: PageProps): VNode {
@@ -107,6 +109,17 @@ function Contents({
             <a href={`${repositoryHref(name)}/commits/${ref.kind}/${encodeURIComponent(ref.name)}`}>
               <Icon name="history" /> {t('History')}
             </a>
+            {path === '' && ref.kind === 'branch' && mayUpdate(repository) && repository.parent && (
+              <Later
+                load={loadSyncFork}
+                with={{
+                  name,
+                  parent: repository.parent,
+                  branch: ref.name,
+                  onChange: place.reload,
+                }}
+              />
+            )}
             {path === '' && <CloneAndDownload repository={repository} at={ref} />}
           </div>
           {entry ? (
@@ -118,6 +131,11 @@ function Contents({
       )}
     </Show>
   )
+}
+
+/** Returns whether the user may bring the commits of the parent into a fork. */
+function mayUpdate({ fork, archived, permissions }: Repository): boolean {
+  return fork && !archived && permissions?.push === true
 }
 
 /** Names a revision for the search, unless the search takes it by itself. */

@@ -5,6 +5,9 @@ export const french = {
   'The repository is empty.': 'Le dépôt est vide.',
   'The repository is empty. {create}, {upload}, or push what you have:':
     'Le dépôt est vide. {create}, {upload} ou pousser ce que vous avez :',
+  'Update from {parent}': 'Mettre à jour depuis {parent}',
+  'The branch has all commits of {parent}.': 'La branche a tous les commits de {parent}.',
+  'The branch has the new commits of {parent}.': 'La branche a les nouveaux commits de {parent}.',
   'Create a file': 'Créer un fichier',
   'upload files': 'téléverser des fichiers',
   'Or begin with a new folder:': 'Ou commencer par un nouveau dossier :',

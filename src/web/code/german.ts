@@ -6,6 +6,9 @@ export const german = {
   'The repository is empty. {create}, {upload}, or push what you have:':
     'Das Repository ist leer. {create}, {upload} oder Vorhandenes pushen:',
   'Create a file': 'Datei anlegen',
+  'Update from {parent}': 'Aus {parent} aktualisieren',
+  'The branch has all commits of {parent}.': 'Der Branch hat alle Commits von {parent}.',
+  'The branch has the new commits of {parent}.': 'Der Branch hat die neuen Commits von {parent}.',
   'upload files': 'Dateien hochladen',
   'Or begin with a new folder:': 'Oder mit einem neuen Ordner beginnen:',
   'Command that clones the repository': 'Befehl zum Klonen des Repositorys',

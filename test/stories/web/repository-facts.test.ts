@@ -40,6 +40,21 @@ describe.skipIf(!hasChromium)(browserSuite('the pages of a repository'), () => {
     await leave()
   })
 
+  it('bring the new commits of its parent into a fork', async () => {
+    const { ask, users } = web.forge
+    await ask(users.carol, 'POST', '/repos/bob/tools/forks', {})
+    const content = Buffer.from('news\n').toString('base64')
+    await ask(users.bob, 'POST', '/repos/bob/tools/contents/news.txt', { content, branch: 'main' })
+    const { page, faults, leave } = await web.open('/carol/tools', 'carol')
+    await page.getByRole('button', { name: 'Update from bob/tools' }).click()
+    await page.getByRole('link', { name: 'news.txt', exact: true }).waitFor()
+    await page.getByRole('button', { name: 'Update from bob/tools' }).click()
+    await page.getByText('The branch has all commits of bob/tools.').waitFor()
+    await expectReads(page)
+    expect(faults).toEqual([])
+    await leave()
+  })
+
   it('offer no second pull request between two branches', async () => {
     const { page, faults, leave } = await web.open('/bob/tools/compare/main...topic', 'bob')
     await page.getByRole('button', { name: 'Open a pull request' }).waitFor()
