@@ -229,10 +229,10 @@ function mayImport(file: string, target: string): boolean {
     case 'app':
       return !target.startsWith('..') && !target.startsWith('web/')
     case 'edge':
-      // The shell of the web pages names the scripts and the feeds of the page that an address has, and
-      // has texts in the languages of the pages.
+      // The shell of the web pages names the scripts and the feeds of the page that an address has, knows
+      // whether the page has first calls, and has texts in the languages of the pages.
       return (
-        /^(#gen|edge)\/|^platform\/(?!(database|git)\/)|^web\/(routes\.ts|feed-links\.ts|language\/)/.test(
+        /^(#gen|edge)\/|^platform\/(?!(database|git)\/)|^web\/(routes\.ts|feed-links\.ts|first-calls\/first-calls\.ts|language\/)/.test(
           target,
         ) || isTaken(target)
       )

@@ -98,7 +98,8 @@ describe('reactions', () => {
     const line = { path: 'topic.txt', body: 'Why?', new_position: 1 }
     const review = `${pull.path}/pulls/1/reviews`
     await forge.ask(users.bob, 'POST', review, { event: 'COMMENT', comments: [line] })
-    await forge.ask(users.carol, 'POST', review, { comments: [{ ...line, body: 'Not yet said' }] })
+    const pending = [{ ...line, body: 'Not yet said' }]
+    await forge.ask(users.carol, 'POST', review, { body: 'Begun', comments: pending })
     await forge.ask(users.bob, 'PATCH', issueOf(pull), { title: 'Another title' })
     const whole = async (who: Actor | undefined) =>
       forge.ask(who, 'GET', `${issueOf(pull)}/conversation`)
