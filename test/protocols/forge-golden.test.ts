@@ -183,7 +183,8 @@ const CHANCE: readonly (readonly [RegExp, string])[] = [
  * later.
  */
 const isChance = (name: string, owner: object) =>
-  name === 'token_last_eight' || (['size', 'owned_size'].includes(name) && 'full_name' in owner)
+  ['token_last_eight', 'event_cursor'].includes(name) ||
+  (['size', 'owned_size'].includes(name) && 'full_name' in owner)
 
 function withoutChance(value: unknown): unknown {
   if (Array.isArray(value)) return value.map(withoutChance)
