@@ -177,8 +177,8 @@ export class SshProcess {
       stdio: ['ignore', 'ignore', 'inherit', 'ipc'],
     })
     this.#child = child
-    // Ciphers of large clones take a whole core, and nobody else should wait for them.
-    if (child.pid !== undefined) raiseNiceness(child.pid)
+    // Ciphers of large clones take a whole core. Calls should wait neither for them nor for Git.
+    if (child.pid !== undefined) raiseNiceness(child.pid, 'transfer')
     const startMs = performance.now()
     return new Promise((resolve, reject) => {
       const timeout = setTimeout(() => child.kill('SIGKILL'), START_TIMEOUT_MS)

@@ -24,11 +24,11 @@ export const NICENESS: Readonly<Record<Priority, number>> = {
  * their start would miss what they have started until then.
  */
 export function raiseOwnNiceness(): void {
-  raiseNiceness(0)
+  raiseNiceness(0, 'call')
 }
 
-/** Raises the niceness of a process that this process has started, so that this process comes first. */
-export function raiseNiceness(pid: number): void {
-  const niceness = getPriority() + SPAWNER_NICENESS
+/** Raises the niceness of a process that this process has started, as if the process ran Git. */
+export function raiseNiceness(pid: number, priority: Priority): void {
+  const niceness = getPriority() + SPAWNER_NICENESS + NICENESS[priority]
   setPriority(pid, Math.min(niceness, constants.priority.PRIORITY_LOW))
 }
