@@ -72,12 +72,12 @@ export const PROTOCOL =
  * The beginnings of requests for refs and for packs, in version 2 of the protocol (gitprotocol-v2(5)). The
  * line feed of a line is optional, and Git leaves out that of the second one.
  */
-const KNOWN_REQUESTS = ['0014command=ls-refs', '0011command=fetch', '0012command=fetch'].map(
+export const KNOWN_REQUESTS = ['0014command=ls-refs', '0011command=fetch', '0012command=fetch'].map(
   (text) => Buffer.from(text),
 )
 
 /** Longest request that the server itself answers: a thousand prefixes or wanted objects. */
-const MAX_KNOWN_REQUEST_BYTES = 64 * 1024
+export const MAX_KNOWN_REQUEST_BYTES = 64 * 1024
 
 /** Answers up to this size are written at once, as the responses to other calls are. */
 const MAX_WHOLE_BYTES = 64 * 1024

@@ -1,13 +1,10 @@
 import { randomUUID } from 'node:crypto'
-import type { Socket } from 'node:net'
-import { Readable } from 'node:stream'
 import { ConnectError } from '@connectrpc/connect'
 import { recordAccountKeyUse, type SshIdentity } from '../../forge/accounts/keys/ssh-identities.ts'
 import type { App } from '../../forge/app.ts'
 import type { Peer } from '../../forge/core/access.ts'
 import { DomainError, outsideError, type Reason } from '../../forge/core/errors.ts'
 import { isDeployKeyOf, titleOfDeployKey } from '../../forge/repositories/access/deploy-access.ts'
-import type { RemoteArchive } from '../../forge/repositories/content/remote-archives.ts'
 import { type OpenLfs, openLfs } from '../../forge/repositories/lfs/lfs-access.ts'
 import { LfsError } from '../../forge/repositories/lfs/lfs-error.ts'
 import { createLfsLink, type LfsRequester } from '../../forge/repositories/lfs/lfs-links.ts'
@@ -15,26 +12,12 @@ import {
   openGitService,
   openGitServiceByDeployKey,
 } from '../../forge/repositories/refs/git-services.ts'
-import type { FairSlots } from '../../platform/concurrency/fair-slots.ts'
-import { feed } from '../../platform/concurrency/feed.ts'
 import { isLoopback, peerNetwork } from '../../platform/http/listener/admission.ts'
-import type { SentOutput } from '../../platform/ssh/ssh-messages.ts'
 import type { SshSession } from '../../platform/ssh/ssh-process.ts'
 import { toConnectError } from '../errors.ts'
-import type { GitGrant, GitTarget, PackProcess, PackRequest } from '../git-http/git-access.ts'
-import { reopened } from '../git-http/request-body.ts'
-import { PROTOCOL, readPushOpening, type SessionLimits, SessionSlot } from '../git-http/session.ts'
+import type { GitGrant, GitTarget } from '../git-http/git-access.ts'
+import { SessionSlot } from '../git-http/session.ts'
 import { lfsUrl } from '../git-lfs/batches.ts'
-import type { Metrics } from '../operator-pages/metrics.ts'
-import {
-  ARCHIVE_FORMATS,
-  type ArchiveRequest,
-  FLUSH,
-  MAX_ARCHIVE_REQUEST_BYTES,
-  packetLine,
-  packetsOf,
-  readArchiveRequest,
-} from './archive-request.ts'
 import {
   type LfsTarget,
   type LfsVerb,
@@ -43,34 +26,15 @@ import {
   type SshService,
   type SshTarget,
 } from './command.ts'
-import type { SshIdentities } from './identities.ts'
+import { GitRun, type OpenArchive } from './git-run.ts'
 import { serveLfsTransfers } from './lfs-transfers.ts'
-import type { RunningSessions } from './running-sessions.ts'
-import { hasLeft, roomIn } from './sockets.ts'
-
-/** The parts of the server that sessions use. */
-interface SessionParts {
-  readonly app: App
-  readonly slots: FairSlots
-  /** Slots of transfers of Git LFS, shared with HTTP. */
-  readonly lfsSlots: FairSlots
-  readonly limits: SessionLimits
-  readonly limitLoopback: boolean
-  readonly identities: SshIdentities
-  readonly running: RunningSessions
-  readonly metrics: Metrics
-}
-
-/** How a session ended. */
-interface SessionEnd {
-  readonly code: number
-  /** Lines for the user, empty for none. */
-  readonly text: string
-}
-
-/** Exit codes of sysexits.h. */
-const TRY_AGAIN = 75
-const OWN_FAULT = 70
+import {
+  OWN_FAULT,
+  refused,
+  type SessionEnd,
+  type SessionParts,
+  TRY_AGAIN,
+} from './session-parts.ts'
 
 const BUSY = refused('the server is busy: try again later', TRY_AGAIN)
 
@@ -379,10 +343,7 @@ async function isAllowed(
   return identity !== undefined
 }
 
-/** Opens an archive of the files of a repository. */
-type OpenArchive = (request: RemoteArchive) => Promise<AsyncIterable<Buffer>>
-
-interface Grant extends Pick<GitGrant, 'user' | 'start'> {
+interface Grant extends Pick<GitGrant, 'user' | 'start' | 'answerRefs' | 'answerFetch'> {
   readonly repositoryId: number
   /** Absent from the service for pushes. */
   readonly openArchive?: OpenArchive
@@ -431,192 +392,6 @@ function peerOf({ peer: address }: SshSession, limitLoopback: boolean): Peer {
     loopback,
     network: loopback && !limitLoopback ? undefined : peerNetwork(address),
   }
-}
-
-/** A session whose Git processes run. */
-class GitRun {
-  readonly #parts: SessionParts
-  readonly #session: SshSession
-  readonly #grant: GitGrant
-  readonly #slot: SessionSlot
-  readonly #timers: NodeJS.Timeout[]
-  #process: PackProcess | undefined
-  #isStopped = false
-
-  constructor(parts: SessionParts, session: SshSession, grant: GitGrant, slot: SessionSlot) {
-    this.#parts = parts
-    this.#session = session
-    this.#grant = grant
-    this.#slot = slot
-    const { idleTimeoutMs, totalTimeoutMs } = parts.limits
-    const stop = () => this.stop()
-    this.#timers = [setTimeout(stop, idleTimeoutMs), setTimeout(stop, totalTimeoutMs)]
-    slot.onEvicted(stop)
-    session.left.addEventListener('abort', stop)
-  }
-
-  /** Serves a fetch by one process. */
-  async fetch(): Promise<SessionEnd> {
-    return this.#run(async (socket) => {
-      const process = this.#start({ advertise: false, isWhole: true })
-      const input = this.#input(this.#parts.limits.maxFetchRequestBytes)
-      return this.#converse(process, input, () => this.#pass(process, socket))
-    })
-  }
-
-  /**
-   * Serves a push by the two requests of HTTP: the list of refs, then the commands and the pack. So
-   * the commands are known before the process starts, as the review of a push requires.
-   */
-  async push(): Promise<SessionEnd> {
-    return this.#run(async (socket) => {
-      const listing = this.#start({ advertise: true })
-      listing.stdin.end()
-      await this.#send(listing, socket)
-      const { code } = await listing.exited
-      if (code !== 0) return { code: OWN_FAULT, text: 'Branchline: the server failed\n' }
-      const input = this.#input(this.#parts.limits.maxPushBytes)
-      const opening = await readPushOpening(input)
-      if (this.#isStopped) return { code: 1, text: '' }
-      const process = this.#start({ advertise: false, commands: opening.commands })
-      return this.#converse(process, reopened(opening, input), () => this.#send(process, socket))
-    })
-  }
-
-  /** Serves an archive of files, as git-upload-archive(1) does. */
-  async archive(open: OpenArchive): Promise<SessionEnd> {
-    return this.#run(async (socket) => {
-      const request = await readArchiveRequest(this.#input(MAX_ARCHIVE_REQUEST_BYTES))
-      const opened = await openArchive(request, open)
-      if ('refusal' in opened) {
-        socket.write(packetLine(`NACK ${opened.refusal}`))
-        return { code: 1, text: '' }
-      }
-      socket.write(Buffer.concat([packetLine('ACK'), FLUSH]))
-      for await (const chunk of this.#slot.follow(opened.chunks)) {
-        this.#onProgress()
-        for (const packet of packetsOf(chunk))
-          if (socket.writable && !socket.write(packet)) await roomIn(socket)
-        if (this.#isStopped) return { code: 1, text: '' }
-      }
-      socket.write(FLUSH)
-      return { code: 0, text: '' }
-    })
-  }
-
-  async #run(work: (socket: Socket) => Promise<SessionEnd>): Promise<SessionEnd> {
-    const { socket } = this.#session
-    try {
-      return await work(socket)
-    } catch (error) {
-      const isGone = hasLeft(socket, error)
-      this.stop()
-      if (error instanceof TooLarge) return refused(error.message)
-      if (isGone) return { code: 1, text: '' }
-      throw error
-    } finally {
-      for (const timer of this.#timers) clearTimeout(timer)
-    }
-  }
-
-  #start(request: Omit<PackRequest, 'protocol' | 'isLarge'>): PackProcess {
-    const { protocol } = this.#session
-    this.#process = this.#grant.start({
-      ...request,
-      protocol: PROTOCOL.test(protocol) ? protocol : '',
-      isLarge: false,
-    })
-    return this.#process
-  }
-
-  /** Ends the session. A push whose refs move is completed without its client. */
-  stop(): void {
-    this.#isStopped = true
-    this.#process?.stop()
-    // Nothing waits for a client that has left or reads nothing.
-    this.#session.socket.destroy()
-  }
-
-  #onProgress(): void {
-    this.#timers[0]?.refresh()
-  }
-
-  /** Passes bytes both ways until the process has ended. */
-  async #converse(
-    process: PackProcess,
-    input: AsyncGenerator<Buffer, void, undefined>,
-    send: () => Promise<void>,
-  ): Promise<SessionEnd> {
-    let failure: unknown
-    // The input of a client may end after the process. So nothing waits for it.
-    feed(input, process.stdin).catch((error: unknown) => {
-      failure = error
-      process.stop()
-    })
-    await send()
-    const { code } = await process.exited
-    if (failure instanceof TooLarge) throw failure
-    return { code: code ?? 1, text: '' }
-  }
-
-  /** Lets the SSH program send the output of a fetch, where there is such a program. */
-  #pass(process: PackProcess, socket: Socket): Promise<void> {
-    const note = ({ bytes, waitedMs }: SentOutput) => {
-      if (bytes > 0) this.#onProgress()
-      this.#slot.note(bytes, waitedMs)
-    }
-    return this.#session.passOutput?.(process.stdout, note) ?? this.#send(process, socket)
-  }
-
-  async #send({ stdout }: PackProcess, socket: Socket): Promise<void> {
-    for await (const chunk of this.#slot.follow(stdout)) {
-      this.#onProgress()
-      // Read on: a push that has begun to move refs must not fail because its client has left.
-      if (socket.writable && !socket.write(chunk)) await roomIn(socket)
-    }
-  }
-
-  async *#input(maxBytes: number): AsyncGenerator<Buffer, void, undefined> {
-    let bytes = 0
-    for await (const chunk of this.#session.socket.iterator({ destroyOnReturn: false })) {
-      this.#onProgress()
-      bytes += chunk.length
-      if (bytes > maxBytes) throw new TooLarge(maxBytes)
-      yield chunk
-    }
-  }
-}
-
-/** Opens what a client asks for, or says why not. */
-async function openArchive(
-  request: ArchiveRequest,
-  open: OpenArchive,
-): Promise<{ readonly chunks: AsyncIterable<Buffer> } | { readonly refusal: string }> {
-  if (request.kind === 'refused') return { refusal: request.text }
-  if (request.kind === 'list')
-    return { chunks: Readable.from([Buffer.from(`${ARCHIVE_FORMATS.join('\n')}\n`)]) }
-  const { tree } = request.archive
-  try {
-    return { chunks: await open(request.archive) }
-  } catch (error) {
-    if (!(error instanceof DomainError)) throw error
-    if (error.reason === 'REF_NOT_FOUND') return { refusal: `no such ref: ${tree}` }
-    if (error.reason === 'PATH_NOT_FOUND' || error.reason === 'INVALID_FIELD')
-      return { refusal: 'a path did not match any files' }
-    throw error
-  }
-}
-
-/** More input than the server takes. */
-class TooLarge extends Error {
-  constructor(maxBytes: number) {
-    super(`the request is larger than the ${maxBytes} bytes that this server takes`)
-    this.name = 'TooLarge'
-  }
-}
-
-function refused(text: string, code = 1): SessionEnd {
-  return { code, text: `Branchline: ${text}\n` }
 }
 
 /** Returns the end of a session for an error. Logs a fault of the server. */

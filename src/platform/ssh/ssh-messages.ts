@@ -56,8 +56,11 @@ export type ToSshProgram =
       readonly code: number
       readonly text: string
     }
-  /** The output of a process for the client of a session. Its socket goes with the message. */
-  | { readonly kind: 'output'; readonly session: number }
+  /**
+   * The output of a process for the client of a session. Its socket goes with the message. The output
+   * follows the first `afterBytes` bytes of the connection of the session.
+   */
+  | { readonly kind: 'output'; readonly session: number; readonly afterBytes: number }
   /** Read the host keys again. The program answers with them. */
   | { readonly kind: 'read host keys' }
   /** A connection, whose socket goes with the message. `begun`: the bytes that were read, in base64. */

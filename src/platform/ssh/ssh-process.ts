@@ -280,7 +280,11 @@ export class SshProcess {
       openingBytes,
       left: controller.signal,
       passOutput: (output, note) =>
-        this.#passOutput(session, output, { note, left: controller.signal }),
+        this.#passOutput(session, output, {
+          note,
+          left: controller.signal,
+          afterBytes: socket.bytesWritten,
+        }),
       end: (code, text) => {
         this.#left.delete(session)
         socket.end()
@@ -292,7 +296,11 @@ export class SshProcess {
   #passOutput(
     session: number,
     output: Readable,
-    { note, left }: { note(sent: SentOutput): void; left: AbortSignal },
+    {
+      note,
+      left,
+      afterBytes,
+    }: { note(sent: SentOutput): void; left: AbortSignal; afterBytes: number },
   ): Promise<void> | undefined {
     const child = this.#child
     if (!child?.connected || left.aborted) return undefined
@@ -308,7 +316,7 @@ export class SshProcess {
       }
       this.#outputs.set(session, { note, end })
       left.addEventListener('abort', end)
-      const message: ToSshProgram = { kind: 'output', session }
+      const message: ToSshProgram = { kind: 'output', session, afterBytes }
       // The types of Node lack the handles of its own sockets, which `cluster` sends like this.
       child.send(message, handle as unknown as Socket, () => handle.close())
     })

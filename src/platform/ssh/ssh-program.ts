@@ -1,8 +1,9 @@
-import { BlockList, connect, createServer, isIPv6, Socket } from 'node:net'
-import Server, { type ServerChannel } from 'ssh2/lib/server.js'
+import { BlockList, createServer, isIPv6, Socket } from 'node:net'
+import Server from 'ssh2/lib/server.js'
 import { isLoopback, peerNetwork } from '../http/listener/admission.ts'
 import { publicPartOf, readHostKeys } from './host-keys.ts'
 import { readProxyHeader } from './proxy-header.ts'
+import { openOutput, passOutput, type SocketHandle, written } from './session-output.ts'
 import {
   DISCONNECT,
   DISCONNECT_TEXTS,
@@ -15,7 +16,6 @@ import type {
   KnownKey,
   ProxyNetwork,
   PublicHostKey,
-  SentOutput,
   SessionOpening,
   SshSettings,
   ToSshProgram,
@@ -99,13 +99,8 @@ interface Peer {
 /** A session whose command runs. */
 interface RunningSession {
   end(code: number, text: string): void
-  /** Sends the output of a process to the client. */
-  pass(handle: SocketHandle): void
-}
-
-/** What Node reads and writes with for a socket. */
-interface SocketHandle {
-  close(): void
+  /** Sends the output of a process to the client, after bytes of the server. */
+  pass(handle: SocketHandle, afterBytes: number): void
 }
 
 /** The oldest first. */
@@ -157,7 +152,7 @@ function receive(message: ToSshProgram, handle: unknown): void {
       sessions.get(message.session)?.end(message.code, message.text)
       return
     case 'output':
-      takeOutput(message.session, handle as SocketHandle | undefined)
+      takeOutput(message, handle as SocketHandle | undefined)
       return
     case 'read host keys':
       readHostKeysAgain?.().then(
@@ -401,16 +396,22 @@ function run(socketPath: string, peer: string, request: ExecRequest): void {
   const { channel, connection, key, command, protocol } = request
   lastId += 1
   const session = lastId
-  const { socket, passed } = openOutput(socketPath, channel, connection)
+  const { socket, passed, reached } = openOutput(socketPath, channel, connection)
   const { transport } = connection
+  let output: Socket | undefined
+  // The server ends a session whose output has ended, or shall end.
+  socket.once('end', () => output?.destroy())
   const opening: SessionOpening = { session, key, command, protocol, peer, transport }
   const ended = new Promise<readonly [code: number, text: string]>((resolve) => {
     sessions.set(session, {
       end: (code, text) => resolve([code, text]),
-      pass(handle) {
-        const output = passOutput(session, handle, request)
-        // The server ends a session whose output has ended, or shall end.
-        socket.once('end', () => output.destroy())
+      pass(handle, afterBytes) {
+        const begin = () => {
+          output = passOutput(handle, request, FIGURES_INTERVAL_MS, (sent, isEnd) =>
+            send({ kind: 'sent', session, isEnd, ...sent }),
+          )
+        }
+        reached({ bytes: afterBytes, begin, drop: () => handle.close() })
       },
     })
     channel.once('close', () => resolve([1, '']))
@@ -434,152 +435,14 @@ function run(socketPath: string, peer: string, request: ExecRequest): void {
     .finally(() => socket.destroy())
 }
 
-/** Bytes of the server that are read, encrypted and sent together: four packets of most clients. */
-const READ_BYTES = 128 * 1024
-
-/**
- * Returns the options of a socket whose bytes are passed on. All its reads share a buffer, because Node
- * would take a new one of 64 KiB for each.
- *
- * @param work passes bytes on. Returns undefined when the buffer can be filled again at once;
- *   otherwise what resolves then.
- */
-function readingFor(work: (bytes: Buffer) => Promise<void> | undefined, socket: () => Socket) {
-  return {
-    buffer: Buffer.allocUnsafeSlow(READ_BYTES),
-    callback(count: number, buffer: Uint8Array) {
-      const room = work((buffer as Buffer).subarray(0, count))
-      room?.then(
-        () => socket().resume(),
-        () => socket().destroy(),
-      )
-      return room === undefined
-    },
-  }
-}
-
-/** Connects to the server, and sends its output to a client at the speed of the client. */
-function openOutput(socketPath: string, channel: ServerChannel, connection: SshConnection) {
-  const work = (bytes: Buffer) => pass(bytes, channel, connection)
-  const socket: Socket = connect({
-    path: socketPath,
-    allowHalfOpen: true,
-    onread: readingFor(work, () => socket),
-  })
-  socket.on('error', () => {})
-  /** Resolves at the end of the output. */
-  const passed = new Promise<void>((resolve, reject) => {
-    socket.once('end', resolve)
-    socket.once('close', () => reject(new Error('the server has closed the session')))
-  })
-  return { socket, passed }
-}
-
 /** Takes the output of a process from the server. The handle is missing if the server has closed it. */
-function takeOutput(session: number, handle: SocketHandle | undefined): void {
+function takeOutput(
+  { session, afterBytes }: Extract<ToSshProgram, { kind: 'output' }>,
+  handle: SocketHandle | undefined,
+): void {
   const running = sessions.get(session)
-  if (handle && running) running.pass(handle)
+  if (handle && running) running.pass(handle, afterBytes)
   else handle?.close()
-}
-
-/**
- * Sends the output of a process to a client, at the speed of the client, and tells the server.
- *
- * @param handle from the server.
- */
-function passOutput(
-  session: number,
-  handle: SocketHandle,
-  { channel, connection }: Pick<ExecRequest, 'channel' | 'connection'>,
-): Socket {
-  const sent = new SentCounter()
-  const report = (isEnd: boolean) => {
-    const found = sent.take()
-    if (isEnd || found.bytes > 0 || found.waitedMs > 0)
-      send({ kind: 'sent', session, isEnd, ...found })
-  }
-  const work = (bytes: Buffer) => {
-    const room = pass(bytes, channel, connection)
-    sent.count(bytes.length, room !== undefined)
-    return room?.finally(() => sent.count(0, false))
-  }
-  const onread = readingFor(work, () => output)
-  const output: Socket = new Socket({ handle, onread } as object)
-  const timer = setInterval(() => report(false), FIGURES_INTERVAL_MS)
-  const leave = () => void output.destroy()
-  channel.once('close', leave)
-  output.on('error', () => {})
-  output.once('end', leave)
-  output.once('close', () => {
-    channel.off('close', leave)
-    clearInterval(timer)
-    report(true)
-  })
-  return output
-}
-
-/** Counts what a client has taken, and how long bytes have waited for the client. */
-class SentCounter {
-  #bytes = 0
-  #waitedMs = 0
-  #waitingSinceMs: number | undefined
-
-  /** @param isWaiting whether bytes wait from now on. */
-  count(bytes: number, isWaiting: boolean): void {
-    this.#countWaiting()
-    this.#bytes += bytes
-    this.#waitingSinceMs = isWaiting ? performance.now() : undefined
-  }
-
-  /** Returns what was counted since the last call. */
-  take(): SentOutput {
-    this.#countWaiting()
-    const taken = { bytes: this.#bytes, waitedMs: this.#waitedMs }
-    this.#bytes = 0
-    this.#waitedMs = 0
-    return taken
-  }
-
-  #countWaiting(): void {
-    if (this.#waitingSinceMs === undefined) return
-    const now = performance.now()
-    this.#waitedMs += now - this.#waitingSinceMs
-    this.#waitingSinceMs = now
-  }
-}
-
-/**
- * Sends bytes to a client.
- *
- * @returns undefined when more can be sent at once; otherwise what resolves when the client has taken
- *   enough.
- */
-function pass(
-  bytes: Buffer,
-  channel: ServerChannel,
-  connection: SshConnection,
-): Promise<void> | undefined {
-  const taken = written(channel, channel, bytes)
-  if (channel.writableLength > 0 || !connection.hasRoom) return taken.then(() => connection.room())
-  taken.catch(() => {})
-  return undefined
-}
-
-/** Writes, and waits until the window of the client had room. */
-function written(
-  channel: ServerChannel,
-  stream: Pick<ServerChannel, 'write'>,
-  chunk: Buffer | string,
-): Promise<void> {
-  return new Promise((resolve, reject) => {
-    const onClose = () => reject(new Error('the client has left'))
-    channel.once('close', onClose)
-    stream.write(chunk, (error) => {
-      channel.off('close', onClose)
-      if (error) reject(error)
-      else resolve()
-    })
-  })
 }
 
 function stop(graceMs: number): void {
