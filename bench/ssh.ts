@@ -1,4 +1,4 @@
-import { execFile } from 'node:child_process'
+import { execFile, spawn } from 'node:child_process'
 import { mkdir, readFile, rm } from 'node:fs/promises'
 import { join } from 'node:path'
 import { promisify } from 'node:util'
@@ -83,7 +83,7 @@ export async function measureSsh(servers: SshServers, folder: string): Promise<s
     rows.push(...(await compare(trial, ways)))
   }
   const times = table(['Git over SSH and HTTP', 'ms', 'ratio', 'CPU ms', 'CPU ratio', 'of'], rows)
-  return `${times}\n\n${await measureCalls(ways[2], source, own)}`
+  return `${times}\n\n${await measureCalls(ways, source, own)}`
 }
 
 function hasSsh(): Promise<boolean> {
@@ -248,30 +248,53 @@ async function time(trial: Trial, way: Way): Promise<Timing> {
   return { ms: elapsedMs / trial.commands, cpuMs: cpuMs / trial.commands }
 }
 
-/** Compares light calls beside clones over SSH with those of an idle server. */
-async function measureCalls(way: Way, source: string, folder: string): Promise<string> {
-  const url = await way.create('beside')
-  await git(source, ...way.options, 'push', '-q', url, 'main')
+/**
+ * Compares light calls beside clones with those of an idle server, and with those beside processes that only
+ * compute: on a machine with few cores, the clients of the clones compute as much as the server.
+ */
+async function measureCalls(
+  [, http, ssh]: readonly [Way, Way, Way],
+  source: string,
+  folder: string,
+): Promise<string> {
+  const probe = { name: 'REST', protocol: 'REST', url: ssh.server.url.origin } as const
+  const options = { probes: [probe], intervalMs: CALL_EVERY_MS, username: 'ada' }
   const p99 = async (work: () => Promise<unknown>) => {
-    const probe = { name: 'REST', protocol: 'REST', url: way.server.url.origin } as const
-    const options = { probes: [probe], intervalMs: CALL_EVERY_MS, username: 'ada' }
     const [calls] = await lightCallsDuring(options, work)
     return quantile(Float64Array.from(calls?.latenciesMs ?? []).sort(), 0.99)
   }
-  const clones = async () => {
+  const clonesBy = async (way: Way) => {
+    const url = await way.create(way === http ? 'beside-http' : 'beside-ssh')
+    await git(source, ...way.options, 'push', '-q', url, 'main')
     const targets = Array.from({ length: CLONES_AT_ONCE }, (_, i) => join(folder, `beside-${i}`))
-    await Promise.all(
-      targets.map((target) => git(folder, ...way.options, 'clone', '-q', '--bare', url, target)),
-    )
-    for (const target of targets) await rm(target, { recursive: true })
+    return async () => {
+      const clone = ['clone', '-q', '--bare', url]
+      await Promise.all(targets.map((target) => git(folder, ...way.options, ...clone, target)))
+      for (const target of targets) await rm(target, { recursive: true })
+    }
   }
-  const idleMs = await p99(() => new Promise((resolve) => setTimeout(resolve, IDLE_MS)))
-  const busyMs = await p99(clones)
-  return table(
-    ['GetUser during', 'p99 ms', 'ratio'],
-    [
-      ['nothing', idleMs.toFixed(1), ''],
-      [`${CLONES_AT_ONCE} clones over SSH`, busyMs.toFixed(1), (busyMs / idleMs).toFixed(2)],
-    ],
+  const idle = () => new Promise((resolve) => setTimeout(resolve, IDLE_MS))
+  const idleMs = await p99(idle)
+  const rows = [['nothing', idleMs.toFixed(1), '']]
+  for (const [name, work] of [
+    [`${CLONES_AT_ONCE} clones over SSH`, await clonesBy(ssh)],
+    [`${CLONES_AT_ONCE} clones over HTTP`, await clonesBy(http)],
+    [`${CLONES_AT_ONCE} processes that compute`, () => besideProcesses(idle)],
+  ] as const) {
+    const busyMs = await p99(work)
+    rows.push([name, busyMs.toFixed(1), (busyMs / idleMs).toFixed(2)])
+  }
+  return table(['GetUser during', 'p99 ms', 'ratio'], rows)
+}
+
+/** Does some work beside processes that only compute. */
+async function besideProcesses(work: () => Promise<unknown>): Promise<void> {
+  const processes = Array.from({ length: CLONES_AT_ONCE }, () =>
+    spawn(process.execPath, ['-e', 'for (;;);'], { stdio: 'ignore' }),
   )
+  try {
+    await work()
+  } finally {
+    for (const child of processes) child.kill('SIGKILL')
+  }
 }
