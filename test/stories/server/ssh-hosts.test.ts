@@ -15,6 +15,7 @@ import { execFile } from '../../support/programs.ts'
 import { restAt } from '../../support/rest.ts'
 import { PASSWORD, startTestServer, type TestServer } from '../../support/server.ts'
 import { createSshKey, hasSsh, runSsh, sshOptions } from '../../support/ssh-client.ts'
+import { offerMessage, plainPacket } from '../../support/ssh-plain.ts'
 
 const SSH = { listen: { host: '127.0.0.1', port: 0 }, public: {}, user: 'git', hostKeyFiles: [] }
 
@@ -73,6 +74,38 @@ describe('limits of one network', () => {
     await server.stop()
   })
 })
+
+describe.skipIf(!hasSsh)(
+  'connections that do not authenticate (skipped where ssh is missing)',
+  () => {
+    it('keep nobody out, however many there are and whatever they send', async () => {
+      const { ask, server, users, client, stop } = await startForge({ ssh: SSH })
+      const key = await createSshKey(client.home, 'key')
+      await ask(users.bob, 'POST', '/user/keys', { title: 'own', key })
+      await ask(users.bob, 'POST', '/user/repos', { name: 'films', auto_init: true })
+      const port = server.sshAddress?.split(':').at(-1) ?? ''
+      const offer = plainPacket(offerMessage())
+      const beginnings = ['', 'SSH-2.0-Ha', 'SSH-2.0-Half\r\n', offer, 'GET / HTTP/1.1\r\n\r\n']
+      const sockets = Array.from({ length: 500 }, (_, i) => {
+        const socket = connect(Number(port), '127.0.0.1')
+        socket.on('error', () => {}).resume()
+        const beginning = beginnings[i % beginnings.length] ?? ''
+        if (typeof beginning !== 'string') socket.write('SSH-2.0-Plain\r\n')
+        socket.write(beginning)
+        return socket
+      })
+      const command = ['ssh', ...sshOptions(client.home, 'key')].join(' ')
+      const url = `ssh://git@127.0.0.1:${port}/bob/films.git`
+      await client.git('.', '-c', `core.sshCommand=${command}`, 'clone', '-q', url)
+      // More than the server lets wait have made room, the oldest first.
+      await expect
+        .poll(() => sockets.filter(({ closed }) => !closed).length)
+        .toBeLessThanOrEqual(128)
+      for (const socket of sockets) socket.destroy()
+      await stop()
+    })
+  },
+)
 
 describe.skipIf(!hasSsh)('the operator (skipped where ssh is not installed)', () => {
   it('revokes keys by a file that is read again, and greets by a banner', async () => {
