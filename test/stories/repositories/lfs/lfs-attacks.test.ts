@@ -77,7 +77,7 @@ describe('the content of a private repository', () => {
   })
 })
 
-describe('an upload that lies', () => {
+describe('an upload that lies or waits', () => {
   it('is read as far as its object is long', async () => {
     const film = lfsObject(randomBytes(1024))
     const { body } = await curious.batch(carol, 'upload', [film])
@@ -120,28 +120,5 @@ describe('an upload that lies', () => {
     await expect
       .poll(() => curious.upload(carol, 'a later film').catch(() => undefined), { timeout: 30_000 })
       .toHaveProperty('oid')
-  })
-
-  it('reserves no more than is left, however often', async () => {
-    await ask(users.ada, 'POST', '/admin/quota/groups', { name: 'small' })
-    await ask(users.ada, 'POST', '/admin/quota/rules', {
-      name: 'small',
-      limit: 1024 ** 3,
-      subjects: ['size:git:lfs'],
-    })
-    await ask(users.ada, 'PUT', '/admin/quota/groups/small/rules/small')
-    await ask(users.ada, 'PUT', '/admin/quota/groups/small/users/carol')
-    const batchOf = (count: number) =>
-      curious.batch(
-        carol,
-        'upload',
-        Array.from({ length: count }, () => ({
-          oid: randomBytes(32).toString('hex'),
-          size: 1024 ** 2,
-        })),
-      )
-    const statuses: number[] = []
-    for (let i = 0; i < 10; i++) statuses.push((await batchOf(500)).status)
-    expect(statuses).toEqual([200, 200, ...Array(8).fill(413)])
   })
 })
