@@ -499,6 +499,15 @@ const MARKUP_PROGRAM = fileURLToPath(new URL('./markup-program.js', import.meta.
  */
 const SHUTDOWN_GRACE_MS = 20_000
 
+/**
+ * Time for calls in flight of a worker process that another one has replaced: that of most clones.
+ * Until then both need memory.
+ */
+const RETIREMENT_GRACE_MS = 60 * 60_000
+
+/** Time for clients to send their next request on a silent connection of such a process. */
+const LEAVING_MS = 5_000
+
 /** The longest time that this process takes to end after everything is closed. */
 const MAX_ENDING_MS = 2_000
 
@@ -528,7 +537,8 @@ export async function serveAsWorker(flags: ServeFlags): Promise<void> {
     primary.ready({
       announceStop: () => server.announceStop(),
       readHostKeys: () => server.readHostKeys(),
-      drain: () => drain(server, log),
+      drain: () => drain(server, log, SHUTDOWN_GRACE_MS),
+      retire: () => retire(server, log),
     })
   } catch (error) {
     const reason = explained(error)
@@ -565,17 +575,23 @@ function stopOnSignal(server: Server, delayMs: number, log: Logger): void {
     if (stopping) process.exit(1)
     stopping = true
     server.announceStop()
-    if (delayMs === 0) return drain(server, log, signal)
+    if (delayMs === 0) return drain(server, log, SHUTDOWN_GRACE_MS, signal)
     log.info({ signal, delayMs }, 'reporting that the server is not ready, before it stops')
-    setTimeout(() => drain(server, log, signal), delayMs)
+    setTimeout(() => drain(server, log, SHUTDOWN_GRACE_MS, signal), delayMs)
   }
   for (const name of STOP_SIGNALS) process.on(name, stop)
 }
 
+/** Lets the clients of this process go to another one. Ends this process after their calls. */
+function retire(server: Server, log: Logger): void {
+  server.leave()
+  setTimeout(() => drain(server, log, RETIREMENT_GRACE_MS), LEAVING_MS)
+}
+
 /** Finishes the calls in flight, then ends this process. */
-function drain(server: Server, log: Logger, signal?: NodeJS.Signals): void {
+function drain(server: Server, log: Logger, graceMs: number, signal?: NodeJS.Signals): void {
   log.info({ signal }, 'finishing the calls in flight')
-  server.close(SHUTDOWN_GRACE_MS).then(
+  server.close(graceMs).then(
     () => end(0),
     (err: unknown) => {
       log.error({ err }, 'the shutdown failed')

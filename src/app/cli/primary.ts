@@ -1,3 +1,5 @@
+import { existsSync } from 'node:fs'
+import { dirname, join } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import type { Logger } from 'pino'
 import { readConfig, type ServeFlags } from '../config.ts'
@@ -6,8 +8,16 @@ import { portOf, sshAddressOf } from '../server/ssh-address.ts'
 import { WorkerProcesses } from '../server/worker-processes.ts'
 import { print } from './print.ts'
 
-/** The bundle of `worker-program.ts`, next to this one (`scripts/setup/bundle.mjs`). */
-const WORKER_PROGRAM = fileURLToPath(new URL('./worker-program.js', import.meta.url))
+const WORKER_FILE = 'worker-program.js'
+
+/**
+ * Returns the bundle of `worker-program.ts`, next to this one (`scripts/setup/bundle.mjs`). The path
+ * is that of the command where possible: a link in it may lead to another version at a restart.
+ */
+function workerProgram(): string {
+  const beside = join(dirname(process.argv[1] ?? ''), WORKER_FILE)
+  return existsSync(beside) ? beside : fileURLToPath(new URL(WORKER_FILE, import.meta.url))
+}
 
 /**
  * Serves by several worker processes until a signal.
@@ -18,7 +28,7 @@ export async function serveByWorkers(flags: ServeFlags): Promise<void> {
   const { listen, ssh, tls, logLevel, workers: count, stopDelayMs, database } = readConfig(flags)
   const log = createLog(logLevel)
   const workers: WorkerProcesses = new WorkerProcesses({
-    program: { path: WORKER_PROGRAM, args: process.argv.slice(2) },
+    program: { path: workerProgram(), args: process.argv.slice(2) },
     count,
     listen,
     sshListen: typeof ssh?.listen === 'object' ? ssh.listen : undefined,
@@ -33,8 +43,11 @@ export async function serveByWorkers(flags: ServeFlags): Promise<void> {
     },
   })
   drainOnSignal(workers, log)
-  // Without SSH the signal ends the process, as by default.
-  if (ssh && ssh.listen !== 'sshd') process.on('SIGHUP', () => workers.readHostKeys())
+  process.on('SIGHUP', () => {
+    // New connections have the host keys at once.
+    workers.readHostKeys()
+    workers.restart()
+  })
   const { url, sshPort } = await workers.start()
   print(`branchline listening on ${url}`)
   const address = sshAddressOf({ listen, ssh }, sshPort ?? portOf(new URL(url)))

@@ -4,7 +4,12 @@ import type { GroupChannel } from '../../platform/database/coordination/group-me
 import type { MessageOfHost } from '../../platform/database/coordination/group-messages.ts'
 import type { SharedGitMemory } from '../../platform/git/processes/running-processes.ts'
 import type { PassedConnections } from '../../platform/http/listener/index.ts'
-import type { MessageToPrimary, MessageToWorker, Metrics } from './worker-messages.ts'
+import {
+  type MessageToPrimary,
+  type MessageToWorker,
+  type Metrics,
+  WORKER_PROTOCOL,
+} from './worker-messages.ts'
 
 /** Services of the primary process for a server that is one of several worker processes. */
 export interface WorkerSurroundings {
@@ -23,6 +28,9 @@ const REPORTED_GIT_BYTES = 8 * 1024 ** 2
 /** Longest life without the primary process: the time for calls in flight, and some for the rest. */
 const MAX_DRAIN_MS = 30_000
 
+/** Longest life of a process that another one has replaced, when the whole server stops. */
+const MAX_DRAIN_OF_RETIRED_MS = 20_000
+
 /** Requests of the primary process to a process that serves. */
 interface Reactions {
   /** Reports from now on that this process is not ready. */
@@ -30,6 +38,8 @@ interface Reactions {
   readonly readHostKeys: () => void
   /** Finishes the calls in flight. Called once. */
   readonly drain: () => void
+  /** Finishes the calls in flight, which have much time. Called once, and before `drain`. */
+  readonly retire: () => void
 }
 
 type Start = Extract<MessageToWorker, { kind: 'start' }>
@@ -45,6 +55,7 @@ export class PrimaryProcess implements WorkerSurroundings {
   readonly group: GroupChannel | undefined
   readonly #groupListeners: ((message: MessageOfHost) => void)[] = []
   readonly #ends: (() => void)[] = []
+  #isRetiring = false
   readonly #sums = new Map<number, (sum: Metrics | undefined) => void>()
   #lastSum = 0
   #accept: (socket: Socket) => void = (socket) => socket.destroy()
@@ -102,6 +113,7 @@ export class PrimaryProcess implements WorkerSurroundings {
         if (primary) {
           primary.#receive(message, socket)
         } else if (message.kind === 'start') {
+          if (message.protocol !== WORKER_PROTOCOL) return void refuse()
           primary = new PrimaryProcess(message)
           resolve(primary)
         }
@@ -146,6 +158,10 @@ export class PrimaryProcess implements WorkerSurroundings {
         break
       case 'drain':
         this.#drainOnce()
+        break
+      case 'retire':
+        this.#isRetiring = true
+        this.#reactions?.retire()
         break
       case 'read metrics':
         void this.#readMetrics().then((metrics) => send({ kind: 'own metrics', metrics }))
@@ -200,9 +216,17 @@ export class PrimaryProcess implements WorkerSurroundings {
   }
 
   #drainOnce(): void {
+    // The calls in flight had much time, and the server stops now.
+    if (this.#isRetiring) setTimeout(() => process.exit(1), MAX_DRAIN_OF_RETIRED_MS).unref()
     if (!this.#isDraining) this.#reactions?.drain()
     this.#isDraining = true
   }
+}
+
+/** Ends this process, which is of another version than the primary process. */
+function refuse(): void {
+  const message = 'this version cannot restart under the one that runs: restart the whole server'
+  send({ kind: 'failed', message }, () => process.exit(1))
 }
 
 /** Sends a message. Without the primary process, nothing is sent. */

@@ -74,6 +74,8 @@ export interface Server {
   readHostKeys(): void
   /** Reports from now on that it is not ready, and still takes calls. */
   announceStop(): void
+  /** Lets clients connect anew, to another process behind the same port. */
+  leave(): void
   /**
    * Stops accepting calls, lets calls in flight finish for up to `graceMs`, then closes everything.
    * Later calls wait for the first.

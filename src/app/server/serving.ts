@@ -111,6 +111,7 @@ export async function serve(
   readonly url: string
   readonly metrics: Metrics
   readonly announceStop: () => void
+  readonly leave: () => void
 }> {
   const shutdown = new AbortController()
   // Every call in flight listens. Node's warning about many listeners would be about many clients.
@@ -156,7 +157,7 @@ export async function serve(
     networkOf: (request) => peers.peerOf(request).network,
     onConnectionError: (err: unknown) => app.log.debug({ err }, 'a connection failed'),
   })
-  const { url, close } = listener
+  const { url, close, leave } = listener
   const announceStop = () => {
     serving = false
     health.setServing(false)
@@ -170,7 +171,7 @@ export async function serve(
   // Without the default port of the scheme, as clients write the address.
   base.url ||= new URL(url).origin
   health.setServing(true)
-  return { url, metrics, announceStop }
+  return { url, metrics, announceStop, leave }
 }
 
 /** What the destinations of requests need. */

@@ -7,6 +7,12 @@ import type {
 /** The metrics of a process. */
 export type Metrics = readonly SharedMetric[]
 
+/**
+ * The number of these messages. A change that an earlier primary process does not understand has
+ * another number: after an upgrade on the disk, worker processes restart under that process.
+ */
+export const WORKER_PROTOCOL = 1
+
 /** What a worker process needs to use an SQLite database together with others. */
 interface StartOfMember {
   /** The number of the group of the worker processes of one primary process. */
@@ -20,6 +26,8 @@ export type MessageToWorker =
   /** The first message. */
   | {
       readonly kind: 'start'
+      /** `WORKER_PROTOCOL` of the primary process. */
+      readonly protocol: number
       /** Number of the worker process, from 1. */
       readonly worker: number
       /** Number of worker processes. */
@@ -39,6 +47,8 @@ export type MessageToWorker =
   | { readonly kind: 'announce stop' }
   /** The worker process gets no further connection, and ends when its calls have ended. */
   | { readonly kind: 'drain' }
+  /** The same, with much time: another process serves in its place. */
+  | { readonly kind: 'retire' }
   /** Asks for the metrics of the worker process. */
   | { readonly kind: 'read metrics' }
   /** The sum of the metrics of all worker processes. */

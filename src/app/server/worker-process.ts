@@ -45,8 +45,9 @@ export class WorkerProcess {
   readonly #child: ChildProcess
   readonly #events: WorkerEvents
   readonly #metricsReaders = new Set<() => void>()
-  #state: 'starting' | 'ready' | 'draining' | 'ended' = 'starting'
+  #state: 'starting' | 'ready' | 'retiring' | 'draining' | 'ended' = 'starting'
   #readyAtMs: number | undefined
+  #isRetired = false
   #failure: string | undefined
   #metrics: Metrics = []
   #gitBytes = 0
@@ -93,6 +94,11 @@ export class WorkerProcess {
 
   get isReady(): boolean {
     return this.#state === 'ready'
+  }
+
+  /** Whether another process has taken the place of this one. */
+  get isRetired(): boolean {
+    return this.#isRetired
   }
 
   /** Time for which the process has served. Undefined when it has not served yet. */
@@ -179,10 +185,18 @@ export class WorkerProcess {
   drain(): void {
     if (this.#state === 'starting') {
       this.#child.kill('SIGTERM')
-    } else if (this.#state === 'ready') {
+    } else if (this.#state === 'ready' || this.#state === 'retiring') {
       this.#state = 'draining'
       this.#send({ kind: 'drain' })
     }
+  }
+
+  /** Lets a process that serves end after its calls, which have much time. */
+  retire(): void {
+    if (this.#state !== 'ready') return
+    this.#state = 'retiring'
+    this.#isRetired = true
+    this.#send({ kind: 'retire' })
   }
 
   /** Ends the process at once. */

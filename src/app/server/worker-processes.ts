@@ -11,7 +11,7 @@ import {
   portOf,
   urlOf,
 } from '../../platform/http/listener/port.ts'
-import type { Metrics } from './worker-messages.ts'
+import { type Metrics, WORKER_PROTOCOL } from './worker-messages.ts'
 import {
   type ConnectionKind,
   type WorkerEnd,
@@ -30,6 +30,9 @@ const FIRST_DELAY_MS = 250
 
 /** Consecutive failed starts after which the server exits, if no worker process runs: about 90 s. */
 const MAX_FAILURES = 10
+
+/** Longest wait for the end of a process with a successor, before the next one is replaced. */
+const MAX_RETIREMENT_WAIT_MS = 10_000
 
 /** Numbers of servers and of groups are below this. Those of ended ones are not used again. */
 const MAX_NUMBER = 2 ** 31 - 1
@@ -58,8 +61,12 @@ interface WorkerProcessesOptions {
  */
 export class WorkerProcesses {
   readonly #options: WorkerProcessesOptions
-  /** The processes that run, by number. */
-  readonly #running = new Map<number, WorkerProcess>()
+  /** The processes that run. While one takes the place of another one, both have its number. */
+  readonly #running = new Set<WorkerProcess>()
+  /** The process that is being replaced while it serves. */
+  #leaving: WorkerProcess | undefined
+  /** The end of the last restart. */
+  #restarted: Promise<void> = Promise.resolve()
   /** Ends in a row in a short time, by number. */
   readonly #failures = new Map<number, number>()
   readonly #restarts = new Set<NodeJS.Timeout>()
@@ -86,7 +93,7 @@ export class WorkerProcesses {
    */
   async start(): Promise<{ readonly url: string; readonly sshPort: number | undefined }> {
     const { listen, sshListen, isTls, count } = this.#options
-    const workers = () => this.#running.values()
+    const workers = () => this.#running
     this.#handover = await ConnectionHandover.open(listen, workers, 'connection')
     try {
       if (sshListen)
@@ -114,10 +121,10 @@ export class WorkerProcesses {
    */
   async drain(): Promise<boolean> {
     this.#state = 'stopping'
-    for (const worker of this.#running.values()) worker.announceStop()
+    for (const worker of this.#running) worker.announceStop()
     if (this.#options.stopDelayMs > 0) await sleep(this.#options.stopDelayMs)
     this.#stop()
-    const ends = [...this.#running.values()].map(async (worker) => {
+    const ends = [...this.#running].map(async (worker) => {
       const hasServed = worker.isReady
       worker.drain()
       const { code } = await worker.ended
@@ -128,13 +135,23 @@ export class WorkerProcesses {
 
   /** Lets all worker processes read the host keys of SSH again. */
   readHostKeys(): void {
-    for (const worker of this.#running.values()) worker.readHostKeys()
+    for (const worker of this.#running) worker.readHostKeys()
+  }
+
+  /**
+   * Replaces all worker processes, one after the other, by processes of the program that is on the
+   * disk now. Each one serves until another one serves in its place, and then finishes its calls.
+   *
+   * When a new process cannot start, the others go on as before. A later call waits for the first.
+   */
+  restart(): void {
+    this.#restarted = this.#restarted.then(() => this.#restartAll())
   }
 
   /** Ends all worker processes at once. */
   kill(): void {
     this.#stop()
-    for (const worker of this.#running.values()) worker.kill()
+    for (const worker of this.#running) worker.kill()
   }
 
   #stop(): void {
@@ -144,14 +161,61 @@ export class WorkerProcesses {
     this.#sshHandover?.close()
   }
 
-  /** Starts a worker process. Resolves when it serves. */
-  async #startOne(number: number): Promise<void> {
+  async #restartAll(): Promise<void> {
+    for (const worker of [...this.#running]) {
+      if (this.#state !== 'serving') return
+      // Its replacement, which is about to start, is of the program on the disk.
+      if (!worker.isReady) continue
+      if (!(await this.#succeed(worker))) return
+      worker.retire()
+      const longest = sleep(MAX_RETIREMENT_WAIT_MS, undefined, { ref: false })
+      await Promise.race([worker.ended, longest])
+    }
+    this.#options.log.info('all worker processes were restarted')
+  }
+
+  /** Starts another process in the place of one that serves. Returns whether it serves. */
+  async #succeed(worker: WorkerProcess): Promise<boolean> {
+    const { number } = worker
+    const { log } = this.#options
+    this.#leaving = worker
+    try {
+      await this.#startOne(number, true)
+      log.info({ worker: number, pid: worker.pid }, 'another worker process takes the place')
+      return true
+    } catch (error) {
+      const reason = error instanceof Error ? error.message : String(error)
+      if (this.#state !== 'serving') return false
+      log.error(
+        { worker: number, reason },
+        'the restart has failed, and the earlier processes go on',
+      )
+      if (!this.#running.has(worker)) this.#replace(worker, await worker.ended)
+      return false
+    } finally {
+      this.#leaving = undefined
+    }
+  }
+
+  /**
+   * Starts a worker process. Resolves when it serves.
+   *
+   * @param isSuccessor whether another process of the number still serves.
+   */
+  async #startOne(number: number, isSuccessor = false): Promise<void> {
     const port = this.#handover?.port
     if (port === undefined || this.#state === 'stopping') throw new Error('the server is stopping')
     const sshPort = this.#sshHandover?.port
     const serverId = randomInt(1, MAX_NUMBER)
     const group = this.#group && { groupId: this.#group.id, serverId }
-    const start = { worker: number, workers: this.#options.count, port, sshPort, group }
+    const start = {
+      protocol: WORKER_PROTOCOL,
+      worker: number,
+      workers: this.#options.count,
+      port,
+      sshPort,
+      group,
+    }
     await new Promise<void>((resolve, reject) => {
       const worker = new WorkerProcess(this.#options.program, start, {
         onReady: () => {
@@ -171,14 +235,17 @@ export class WorkerProcesses {
         kill: () => worker.kill(),
       }
       this.#group?.host.add(hosted)
-      this.#running.set(number, worker)
+      this.#running.add(worker)
       void worker.ended.then((end) => {
-        this.#running.delete(number)
+        this.#running.delete(worker)
         this.#group?.host.remove(hosted)
         this.#metrics.keep(worker)
         this.#tellGitMemory()
-        if (this.#state === 'serving') this.#replace(worker, end)
-        else this.#lost ??= end
+        // A restart tells why a successor did not start, and goes on after the end of its predecessor.
+        const isPartOfRestart = worker.isRetired || worker === this.#leaving
+        const isFailedSuccessor = isSuccessor && worker.servedMs === undefined
+        if (this.#state !== 'serving') this.#lost ??= end
+        else if (!isPartOfRestart && !isFailedSuccessor) this.#replace(worker, end)
         reject(new Error(end.reason))
       })
     })
@@ -200,7 +267,7 @@ export class WorkerProcesses {
     this.#failures.set(number, failures)
     const delayMs = restartDelayMs(failures)
     log.error({ worker: number, pid, reason, delayMs }, 'a worker process has ended')
-    const isServing = [...this.#running.values()].some(({ isReady }) => isReady)
+    const isServing = [...this.#running].some(({ isReady }) => isReady)
     if (servedMs === undefined && failures >= MAX_FAILURES && !isServing) {
       onGivenUp(new Error(reason))
       return
@@ -217,16 +284,15 @@ export class WorkerProcesses {
   }
 
   async #sumMetrics(worker: WorkerProcess, id: number): Promise<void> {
-    worker.answerMetrics(id, await this.#metrics.read(this.#running.values()))
+    worker.answerMetrics(id, await this.#metrics.read(this.#running))
   }
 
   #tellGitMemory(): void {
-    for (const worker of this.#running.values())
-      worker.tellGitMemoryOfOthers(this.#gitBytesBeside(worker))
+    for (const worker of this.#running) worker.tellGitMemoryOfOthers(this.#gitBytesBeside(worker))
   }
 
   #gitBytesBeside(worker: WorkerProcess): number {
-    const others = [...this.#running.values()].filter((other) => other !== worker)
+    const others = [...this.#running].filter((other) => other !== worker)
     return others.reduce((total, { gitBytes }) => total + gitBytes, 0)
   }
 }

@@ -1,7 +1,8 @@
-import { once } from 'node:events'
+import { randomBytes } from 'node:crypto'
+import { EventEmitter, once } from 'node:events'
 import { readdirSync, readFileSync, readlinkSync } from 'node:fs'
-import { mkdtemp, rm } from 'node:fs/promises'
-import { connect, type Socket } from 'node:net'
+import { mkdtemp, rm, writeFile } from 'node:fs/promises'
+import { connect, createServer, type Socket } from 'node:net'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { createClient } from '@connectrpc/connect'
@@ -20,6 +21,9 @@ import { createSshKey, hasSsh, runSsh, sshOptions } from '../../support/ssh-clie
 import { isLongTier } from '../../support/tier.ts'
 
 const WORKERS = 2
+
+/** More than the buffers of a connection hold. */
+const CLONED_BYTES = 32 * 1024 ** 2
 
 /** Starting several servers takes seconds on a busy machine. */
 const TIMEOUT_MS = 180_000
@@ -171,6 +175,45 @@ describe.each(DATABASES)(TITLE, { timeout: TIMEOUT_MS }, ({ database, missing })
     await client.remove()
   })
 
+  it('restarts all processes on SIGHUP, while calls and a clone go on', async () => {
+    const { server, users, workers } = await serve()
+    const rest = restAt(server.url)
+    await rest(users.bob, 'POST', '/user/repos', { name: 'large', auto_init: true })
+    const client = await openGitClient()
+    const large = (url: string) => remoteOf(url, 'bob/large', 'bob', PASSWORD)
+    await client.git('.', 'clone', '-q', large(server.url), 'l')
+    await writeFile(join(client.home, 'l', 'much'), randomBytes(CLONED_BYTES))
+    await client.git('l', 'add', 'much')
+    await client.git('l', 'commit', '-q', '-m', 'Much')
+    await client.git('l', 'push', '-q')
+    const before = workers()
+    const relay = await openRelay(server.url, CLONED_BYTES / 4)
+    const clone = client.git('.', 'clone', '-q', large(relay.url), 'other')
+    await relay.isFull
+    // Their connections stay open between calls.
+    const clients = (['Connect JSON', 'gRPC'] as const).map((protocol) =>
+      createClient(UserService, transportTo(server.url, protocol)),
+    )
+    server.child.kill('SIGHUP')
+    let calls = 0
+    const isRestarted = () => workers().filter((pid) => !before.includes(pid)).length === WORKERS
+    while (!isRestarted()) {
+      for (const { getUser } of clients)
+        expect((await getUser({ name: 'users/bob' })).username).toBe('bob')
+      await rest(users.bob, 'POST', '/repos/bob/large/issues', { title: `Issue ${calls}` })
+      calls += 1
+    }
+    const { body } = await rest(users.bob, 'GET', '/repos/bob/large/issues?limit=1')
+    expect(body).toEqual([expect.objectContaining({ number: calls })])
+    // The process that sends the clone waits for its end.
+    expect(workers().filter((pid) => before.includes(pid))).not.toEqual([])
+    relay.resume()
+    await clone
+    await relay.close()
+    await replaced(before, workers)
+    await client.remove()
+  })
+
   it('lets doctor read beside all processes', async () => {
     await serve()
     const doctor = ['doctor', '--data', data, ...place]
@@ -300,7 +343,8 @@ function workersOf({ child }: ServerProcess): number[] {
  * Adds an SSH key of bob, and connects by it to all processes, also after the host keys were read
  * again. Returns the port of SSH.
  */
-async function greetBob({ url, child }: ServerProcess, { bob }: TestUsers): Promise<number> {
+async function greetBob(server: ServerProcess, { bob }: TestUsers): Promise<number> {
+  const { url } = server
   const client = await openGitClient()
   const rest = restAt(url)
   const key = await createSshKey(client.home, 'key')
@@ -314,8 +358,10 @@ async function greetBob({ url, child }: ServerProcess, { bob }: TestUsers): Prom
       expect([code, stderr]).toEqual([0, expect.stringContaining('Hi bob!')])
   }
   await all()
-  child.kill('SIGHUP')
+  const pids = workersOf(server)
+  server.child.kill('SIGHUP')
   await all()
+  await replaced(pids, () => workersOf(server))
   await client.remove()
   return body.port
 }
@@ -326,6 +372,43 @@ async function replaced(pids: readonly number[], workers: () => number[]): Promi
     expect(workers()).toHaveLength(WORKERS)
     expect(workers().filter((pid) => pids.includes(pid))).toEqual([])
   })
+}
+
+/** Forwards connections to a server, and holds back what the server sends after some bytes. */
+async function openRelay(url: string, bytes: number) {
+  const { hostname, port } = new URL(url)
+  const sockets: Socket[] = []
+  const full = new EventEmitter()
+  const isFull = once(full, 'full')
+  let left = bytes
+  const relay = createServer((socket) => {
+    const upstream = connect(Number(port), hostname)
+    sockets.push(socket, upstream)
+    for (const each of [socket, upstream]) each.on('error', () => {})
+    socket.pipe(upstream)
+    upstream.on('data', (data) => {
+      socket.write(data)
+      left -= data.length
+      if (left > 0 || full.listenerCount('full') === 0) return
+      upstream.pause()
+      full.emit('full')
+    })
+    upstream.on('end', () => socket.end())
+  })
+  relay.listen(0, '127.0.0.1')
+  await once(relay, 'listening')
+  const address = relay.address()
+  if (address === null || typeof address === 'string') throw new Error('a port has an address')
+  return {
+    url: `http://127.0.0.1:${address.port}`,
+    isFull,
+    resume: () => sockets.forEach((socket) => void socket.resume()),
+    async close() {
+      for (const socket of sockets) socket.destroy()
+      relay.close()
+      await once(relay, 'close')
+    },
+  }
 }
 
 /** Sends a request on a connection of its own, and returns the connection after the response. */

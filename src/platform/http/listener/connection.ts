@@ -18,8 +18,12 @@ export interface Conversation {
   probe(): boolean
   /** Closes the connection because of a timeout, with a message if the protocol has one. */
   expire(): void
-  /** Refuses further requests, and closes the connection when none is in flight. */
-  drain(): void
+  /**
+   * Refuses further requests, and closes the connection when none is in flight.
+   *
+   * @param isSilenceKept whether a connection without a request in flight stays open for one more.
+   */
+  drain(isSilenceKept: boolean): void
   /** Called at each sweep of the timeouts. */
   onSweep?(): void
 }
@@ -80,7 +84,7 @@ export class ClientConnection implements Admitted {
   /** Replaces the conversation and restarts the idle timeout. */
   begin(conversation: Conversation): void {
     this.#become(conversation)
-    if (this.#draining) conversation.drain()
+    if (this.#draining) conversation.drain(false)
   }
 
   #become(conversation: Conversation): void {
@@ -102,9 +106,15 @@ export class ClientConnection implements Admitted {
     this.socket.destroy()
   }
 
+  /** Closes the connection after the requests in flight. */
   drain(): void {
     this.#draining = true
-    this.#conversation.drain()
+    this.#conversation.drain(false)
+  }
+
+  /** Closes the connection after the requests in flight, or after its next one. */
+  leave(): void {
+    this.#conversation.drain(true)
   }
 
   /**

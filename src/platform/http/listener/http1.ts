@@ -194,11 +194,11 @@ class Http1Conversation implements Conversation, Http1Answers {
     this.connection.linger()
   }
 
-  drain(): void {
+  drain(isSilenceKept: boolean): void {
     this.#draining = true
     if (this.isBusy() && this.#response !== undefined) this.#closeAfter(this.#response)
     // The first request of a new connection is arriving.
-    else if (this.requests > 0) this.#socket.destroySoon()
+    else if (this.requests > 0 && !isSilenceKept) this.#socket.destroySoon()
   }
 
   /**

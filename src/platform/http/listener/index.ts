@@ -61,6 +61,11 @@ export interface Listener {
     readonly streams: number
   }
   /**
+   * Lets clients of this server connect anew: HTTP/2 sessions end after their requests, and other
+   * connections after their next response. Silent ones stay open.
+   */
+  leave(): void
+  /**
    * Stops accepting, closes idle connections at once, lets requests in flight finish for at most
    * `graceMs` and destroys the rest. Resolves when all sockets are closed. Later calls wait for the
    * first.
@@ -132,6 +137,9 @@ export async function listen(options: ListenOptions): Promise<Listener> {
       waitingBytes: outgoing.bytes,
       streams: outgoing.streams,
     }),
+    leave() {
+      for (const connection of admission) connection.leave()
+    },
     close(graceMs) {
       closed ??= closeGracefully(server, admission, graceMs).finally(() => clearInterval(sweep))
       return closed
