@@ -199,7 +199,7 @@ describe.each(DATABASES)(TITLE, { timeout: TIMEOUT_MS }, ({ database, missing })
     const isRestarted = () => workers().filter((pid) => !before.includes(pid)).length === WORKERS
     while (!isRestarted()) {
       for (const { getUser } of clients)
-        expect((await getUser({ name: 'users/bob' })).username).toBe('bob')
+        expect((await unlessRefused(() => getUser({ name: 'users/bob' }))).username).toBe('bob')
       await rest(users.bob, 'POST', '/repos/bob/large/issues', { title: `Issue ${calls}` })
       calls += 1
     }
@@ -372,6 +372,19 @@ async function replaced(pids: readonly number[], workers: () => number[]): Promi
     expect(workers()).toHaveLength(WORKERS)
     expect(workers().filter((pid) => pids.includes(pid))).toEqual([])
   })
+}
+
+/**
+ * Makes a call, and repeats the call where the server has told that no part of it was begun (RFC 9113
+ * §8.7). Libraries of gRPC do so by themselves (https://github.com/grpc/proposal/blob/master/A6-client-retries.md).
+ */
+async function unlessRefused<T>(call: () => Promise<T>): Promise<T> {
+  try {
+    return await call()
+  } catch (error) {
+    if (!String(error).includes('NGHTTP2_REFUSED_STREAM')) throw error
+    return call()
+  }
 }
 
 /** Forwards connections to a server, and holds back what the server sends after some bytes. */
