@@ -17,9 +17,24 @@ export const signInBody = { passwordCredentials: ADMINISTRATOR }
 /** Creates the first account of a server through its API. */
 export async function makeAdministrator(url: URL): Promise<Credentials> {
   await ask(url, '/api/v1/users', ADMINISTRATOR)
-  const { accessToken } = await ask(url, '/api/v1/auth/signin', signInBody)
+  return credentialsOf(url, ADMINISTRATOR)
+}
+
+/** Creates an account of a user through the API. */
+export async function makeUser(url: URL, administrator: Credentials): Promise<Credentials> {
+  const user = { username: 'bob', password: ADMINISTRATOR.password }
+  const asAdministrator = { authorization: `Bearer ${administrator.accessToken}` }
+  await ask(url, '/api/v1/users', user, asAdministrator)
+  return credentialsOf(url, user)
+}
+
+async function credentialsOf(
+  url: URL,
+  user: { readonly username: string; readonly password: string },
+): Promise<Credentials> {
+  const { accessToken } = await ask(url, '/api/v1/auth/signin', { passwordCredentials: user })
   const authorization = `Bearer ${accessToken}`
-  const path = `/api/v1/users/${ADMINISTRATOR.username}/personalAccessTokens`
+  const path = `/api/v1/users/${user.username}/personalAccessTokens`
   const { token } = await ask(url, path, { scopes: ['all'] }, { authorization })
   return { accessToken: String(accessToken), personalAccessToken: String(token) }
 }

@@ -36,6 +36,7 @@ import {
   withParts,
 } from './report.ts'
 import { get, type Request } from './requests.ts'
+import { measureScale } from './scale.ts'
 import { measureScaling } from './scaling.ts'
 import { sized } from './sizes.ts'
 import { measureSlowWebPages } from './slow-web-pages.ts'
@@ -54,6 +55,7 @@ const { values: flags, positionals: selection } = parseArgs({
   options: {
     write: { type: 'boolean', default: false },
     check: { type: 'boolean', default: false },
+    full: { type: 'boolean', default: false },
     except: { type: 'string', multiple: true, default: [] },
   },
 })
@@ -135,6 +137,10 @@ async function bench(): Promise<void> {
     },
     { name: 'lfs', measure: () => measureLfs(startBranchline, join(folder, 'lfs')) },
     { name: 'scaling', measure: () => measureScaling(startBranchline, join(folder, 'scaling')) },
+    {
+      name: 'scale',
+      measure: () => measureScale(startBranchline, join(folder, 'scale'), flags.full),
+    },
     { name: 'web', measure: () => measureWebPages(startBranchline, join(folder, 'web')) },
     {
       name: 'web-slow',

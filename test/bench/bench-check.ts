@@ -8,7 +8,7 @@ import { ROOT } from '../support/markdown.ts'
 export const LIGHT_GROUPS = ['protocols', 'reads', 'merges']
 
 /** Groups with a database of their own or a browser, which take some fifteen core-seconds each. */
-export const HEAVY_GROUPS = ['scaling', 'web', 'web-slow']
+export const HEAVY_GROUPS = ['scaling', 'scale', 'web', 'web-slow']
 
 /**
  * Runs `npm run bench -- --check` without the set-up of the clone.

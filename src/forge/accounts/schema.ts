@@ -233,6 +233,13 @@ export interface Owner {
   readonly create_time: number
 }
 
+/** The ends of the usernames and display names of users, for searches. Maintained by triggers. */
+interface UserNameEndsTable {
+  /** A name in lower case, from one of its characters on, up to 24 characters. */
+  name_end: string
+  user_id: number
+}
+
 declare module '../../platform/database/schema.ts' {
   interface Schema {
     account_names: AccountNamesTable
@@ -249,6 +256,7 @@ declare module '../../platform/database/schema.ts' {
     user_counts: UserCountsTable
     user_email_mails: UserEmailMailsTable
     user_emails: UserEmailsTable
+    user_name_ends: UserNameEndsTable
     user_settings: UserSettingsTable
   }
 }

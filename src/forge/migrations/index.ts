@@ -102,6 +102,7 @@ import * as pullProgressLeads from './0126-pull-progress-leads.ts'
 import * as authorAdoptions from './0127-author-adoptions.ts'
 import * as reviewCommentEdits from './0128-review-comment-edits.ts'
 import * as searchWords from './0129-search-words.ts'
+import * as userNameEnds from './0139-user-name-ends.ts'
 
 /**
  * All migrations, in order. The position is the version, so new entries are added at the end only.
@@ -209,6 +210,7 @@ export const migrations: readonly Migration[] = [
   { name: '0126-pull-progress-leads', ...pullProgressLeads },
   { name: '0128-review-comment-edits', ...reviewCommentEdits },
   { name: '0129-search-words', ...searchWords },
+  { name: '0139-user-name-ends', ...userNameEnds },
 ]
 
 /** Migrates the schema of the forge to a version, as `runMigrations` does; to the newest when left out. */

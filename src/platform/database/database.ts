@@ -249,7 +249,7 @@ export function containsSql(text: Expression<string>, part: string): Expression<
 }
 
 /** Sorts after each character of a name. */
-const LAST_CHARACTER = '\u{10ffff}'
+export const LAST_CHARACTER = '\u{10ffff}'
 
 /** Returns the condition that a text begins with another, as a range that an index finds. */
 export function startsWithSql(text: Expression<string>, begin: string): Expression<SqlBool> {

@@ -1,5 +1,6 @@
 import { type AliasableExpression, type ExpressionBuilder, type SqlBool, sql } from 'kysely'
-import { containsSql } from '../../../platform/database/database.ts'
+import { containsSql, LAST_CHARACTER } from '../../../platform/database/database.ts'
+import { numbersOf, prepareQuery } from '../../../platform/database/prepared.ts'
 import type { Db, Schema } from '../../../platform/database/schema.ts'
 import type { User, Visibility } from '../../core/schema.ts'
 
@@ -17,13 +18,13 @@ export interface UserSearch {
 }
 
 /** Returns the found users by name. */
-export function searchUsers(
+export async function searchUsers(
   db: Db,
   search: UserSearch,
   offset: number,
   limit: number,
 ): Promise<User[]> {
-  return selectFound(db, search)
+  return selectFound(db, search, await findNamed(db, search))
     .selectAll()
     .orderBy((eb) => eb.fn('lower', ['username']))
     .limit(limit)
@@ -32,10 +33,62 @@ export function searchUsers(
 }
 
 export async function countFoundUsers(db: Db, search: UserSearch): Promise<number> {
-  const { count } = await selectFound(db, search)
+  if (search.text === '' && search.id === undefined) return countVisible(db, search)
+  const { count } = await selectFound(db, search, await findNamed(db, search))
     .select((eb) => eb.fn.countAll<number>().as('count'))
     .executeTakeFirstOrThrow()
   return count
+}
+
+/** Returns the number of all active users that a user may see. Those that are hidden are counted. */
+async function countVisible(db: Db, { visible, searcherId }: UserSearch): Promise<number> {
+  const { count } = await db
+    .selectFrom('users')
+    .where('state', '=', 'NORMAL')
+    .where('id', 'in', (eb) => selectHiddenUsers(eb, { visible, viewerId: searcherId }))
+    .select((eb) => eb.fn.countAll<number>().as('count'))
+    .executeTakeFirstOrThrow()
+  return (await countOfState(db, 'NORMAL')) - count
+}
+
+/** Returns the number of accounts in a state, or of all, which triggers maintain. */
+async function countOfState(db: Db, state: User['state'] | undefined): Promise<number> {
+  const counts = await db.selectFrom('user_counts').select(['state', 'count']).execute()
+  return counts
+    .filter((row) => state === undefined || row.state === state)
+    .reduce((total, { count }) => total + count, 0)
+}
+
+/** The maximum number of names with a text that are found by their ends. */
+const MAX_NAMED = 1_000
+
+/** The length of the ends of names. */
+const END_CHARACTERS = 24
+
+/**
+ * Returns the ids of the users whose names contain the text of a search, and of some others with a
+ * part of the text. Undefined if they are too many for the index to be of use.
+ */
+async function findNamed(db: Db, { text, inEmails }: UserSearch): Promise<number[] | undefined> {
+  if (text === '' || inEmails) return undefined
+  const begin = asciiLowerCase([...text].slice(0, END_CHARACTERS).join(''))
+  const rows = await namesWith(db, begin, begin + LAST_CHARACTER)
+  return rows.length > MAX_NAMED ? undefined : [...new Set(rows.map(({ user_id }) => user_id))]
+}
+
+// A name contains a text if an end of the name begins with the text.
+const namesWith = prepareQuery((db, from: string, to: string) =>
+  db
+    .selectFrom('user_name_ends')
+    .select('user_id')
+    .where('name_end', '>=', from)
+    .where('name_end', '<', to)
+    .limit(MAX_NAMED + 1),
+)
+
+/** The databases change the letters of ASCII only. */
+function asciiLowerCase(text: string): string {
+  return text.replace(/[A-Z]/g, (letter) => letter.toLowerCase())
 }
 
 /** Criteria of administrators for accounts, active or not. */
@@ -79,11 +132,21 @@ export function listAccounts(
 }
 
 export async function countAccounts(db: Db, search: AccountSearch): Promise<number> {
+  if (isByStateOnly(search)) return countOfState(db, search.state)
   const { count } = await selectAccounts(db, search)
     .select((eb) => eb.fn.countAll<number>().as('count'))
     .executeTakeFirstOrThrow()
   return count
 }
+
+function isByStateOnly(search: AccountSearch): boolean {
+  const { sort: _, direction: __, state: ___, visible, text, ...others } = search
+  const isUnfiltered = Object.values(others).every((value) => value === undefined)
+  return isUnfiltered && text === '' && visible.length === VISIBILITIES
+}
+
+/** Number of visibilities: public, limited and private. */
+const VISIBILITIES = 3
 
 function selectAccounts(db: Db, search: AccountSearch) {
   const { providerId, externalId, visible, text, state, role, restricted } = search
@@ -125,11 +188,19 @@ function selectAccounts(db: Db, search: AccountSearch) {
     )
 }
 
-function selectFound(db: Db, { text, id, visible, searcherId, inEmails }: UserSearch) {
+/** @param named the only users that the text leads to; undefined for all. */
+function selectFound(
+  db: Db,
+  { text, id, visible, searcherId, inEmails }: UserSearch,
+  named: readonly number[] | undefined,
+) {
   return db
     .selectFrom('users')
     .where('state', '=', 'NORMAL')
     .$if(id !== undefined, (query) => query.where('id', '=', id ?? 0))
+    .$if(named !== undefined, (query) =>
+      query.where('id', 'in', numbersOf(JSON.stringify(named ?? []))),
+    )
     .where((eb) => eb.or([eb('visibility', 'in', visible), eb('id', '=', searcherId)]))
     .$if(text !== '', (query) =>
       query.where((eb) =>

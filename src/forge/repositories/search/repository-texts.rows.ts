@@ -1,5 +1,5 @@
 import { type Expression, type ExpressionBuilder, type SqlBool, sql } from 'kysely'
-import { containsSql } from '../../../platform/database/database.ts'
+import { containsSql, LAST_CHARACTER } from '../../../platform/database/database.ts'
 import { either, positionOf } from '../../../platform/database/dialects/dialects.ts'
 import { numbersOf, prepareQuery } from '../../../platform/database/prepared.ts'
 import type { Db, Schema } from '../../../platform/database/schema.ts'
@@ -15,9 +15,6 @@ const MAX_SEARCHED = 50_000
  * page soon, so that the search examines the repositories.
  */
 const MAX_NAMED = 1000
-
-/** Sorts after each character of a name. */
-const LAST_CHARACTER = '\u{10ffff}'
 
 /** A lowercase text that a repository is searched for. */
 export interface SearchedText {

@@ -1,3 +1,4 @@
+import { sql } from 'kysely'
 import { afterEach, beforeEach, describe, expect, it } from 'vitest'
 import { findOwnerById, findOwnersByIds } from '../../../../src/forge/accounts/users/owners.rows.ts'
 import {
@@ -180,18 +181,67 @@ describe('a search for users', () => {
     expect(await found(token(bob, 'all', 'public-only'))).toEqual(['ada', 'Bob', 'eve'])
   })
 
-  it('reads names from an index, in order', async () => {
-    const plans = await plansOf(app.db, (db) =>
-      searchUsers(
-        { ...app, db },
-        session(bob),
-        { text: 'o', id: undefined },
-        { offset: 0, limit: 10 },
-      ),
-    )
-    expect(plans).toEqual([
-      [expect.stringContaining('USING INDEX users_by_username')],
-      [expect.stringContaining('USING COVERING INDEX users_by_username')],
+  it('finds each part of a name, also of a new and of a long one', async () => {
+    await app.db
+      .updateTable('users')
+      .set({ display_name: 'Robert, who writes software and ÉTUDES in Zürich' })
+      .where('id', '=', bob.id)
+      .execute()
+    for (const text of [
+      'WRITES',
+      'software and ÉTUDES in ZüRICH',
+      'ürich',
+      'robert, who writes software an',
     ])
+      expect(await found(session(eve), text)).toEqual(['Bob'])
+    for (const text of ['zürichs', 'robert, who writes software am', 'étudeS'])
+      expect(await found(session(eve), text)).toEqual([])
+    await transaction(app.db, (tx) => deleteUser(tx, bob.id))
+    expect(
+      await app.db
+        .selectFrom('user_name_ends')
+        .select('name_end')
+        .where('user_id', '=', bob.id)
+        .execute(),
+    ).toEqual([])
+  })
+
+  it('counts the users with a text that many have, and those with none', async () => {
+    const numbers = sql`(with recursive numbers (i) as (select 1 union all select i + 1 from numbers where i < 1100)
+      select i from numbers) as numbers`
+    await sql`insert into accounts (id, kind) select 1000 + i, 'USER' from ${numbers}`.execute(
+      app.db,
+    )
+    await sql`insert into users (id, username, email, email_key, display_name, avatar_url, description, password_hash,
+      role, state, create_time, update_time, visibility) select 1000 + i, 'zoe' || i, '', '', '', '', '', '', 'USER',
+      'NORMAL', 0, 0, case when i <= 100 then 'private' else 'public' end from ${numbers}`.execute(
+      app.db,
+    )
+    const page = { offset: 0, limit: 1 }
+    const total = async (caller: SignedIn, text: string) =>
+      (await searchUsers(app, caller, { text, id: undefined }, page)).total
+    expect(await total(session(bob), 'zoe')).toBe(1000)
+    expect(await total(session(ada), 'zoe')).toBe(1100)
+    expect(await total(session(bob), 'zoe1')).toBe(200)
+    expect(await total(session(bob), '')).toBe(1003)
+    expect(await total(session(ada), '')).toBe(1103)
+  })
+
+  it('reads names from an index, in order', async () => {
+    const search = (text: string) =>
+      plansOf(app.db, (db) =>
+        searchUsers(
+          { ...app, db },
+          session(bob),
+          { text, id: undefined },
+          { offset: 0, limit: 10 },
+        ),
+      )
+    expect((await search(''))[0]).toEqual([
+      expect.stringContaining('USING INDEX users_by_username'),
+    ])
+    const plans = await search('o')
+    expect(plans[0]).toEqual([expect.stringMatching(/^SEARCH user_name_ends USING PRIMARY KEY/)])
+    expect(plans.flat().filter((step) => /^SCAN (?!json_each)/.test(step))).toEqual([])
   })
 })
