@@ -176,8 +176,8 @@ async function compare(database: string, few: Instance, many: Instance): Promise
   const group: Group = {
     name: 'scale',
     title: `Calls on ${database}`,
-    rounds: 5,
-    durationMs: 500,
+    rounds: 3,
+    durationMs: 400,
     inFlight: 4,
     cases,
   }

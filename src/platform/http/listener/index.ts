@@ -91,6 +91,21 @@ export async function listen(options: ListenOptions): Promise<Listener> {
   const credits = new PeerCredits(limits.maxAbandonedBurst, limits.maxAbandonedPerSecond)
   const start = createProtocols(options, limits, report)
 
+  let sweep: NodeJS.Timeout | undefined
+  const endSweeps = () => {
+    clearInterval(sweep)
+    sweep = undefined
+  }
+  // A server without connections sleeps.
+  const beginSweeps = () => {
+    sweep ??= setInterval(() => {
+      const nowMs = performance.now()
+      for (const connection of admission) connection.inspect(nowMs)
+      outgoing.sweep(nowMs)
+      if (admission.size === 0) endSweeps()
+    }, limits.sweepIntervalMs).unref()
+  }
+
   const server = net.createServer(PORT_OPTIONS, (socket) => {
     socket.on('error', report)
     const connection = new ClientConnection(socket, limits, {
@@ -102,6 +117,7 @@ export async function listen(options: ListenOptions): Promise<Listener> {
       socket.destroy()
       return
     }
+    beginSweeps()
     socket.once('close', () => {
       admission.remove(connection)
       connection.outgoing.close()
@@ -122,12 +138,6 @@ export async function listen(options: ListenOptions): Promise<Listener> {
     admission.evictIdle()
   })
 
-  const sweep = setInterval(() => {
-    const nowMs = performance.now()
-    for (const connection of admission) connection.inspect(nowMs)
-    outgoing.sweep(nowMs)
-  }, limits.sweepIntervalMs).unref()
-
   let closed: Promise<void> | undefined
   return {
     url: urlOf(options, options.passed?.port ?? portOf(server), options.tls !== undefined),
@@ -141,7 +151,7 @@ export async function listen(options: ListenOptions): Promise<Listener> {
       for (const connection of admission) connection.leave()
     },
     close(graceMs) {
-      closed ??= closeGracefully(server, admission, graceMs).finally(() => clearInterval(sweep))
+      closed ??= closeGracefully(server, admission, graceMs).finally(endSweeps)
       return closed
     },
   }

@@ -8,6 +8,7 @@ import {
   searchUsers,
   userAsOwner,
 } from '../../../../src/forge/accounts/users/owners.ts'
+import { searchUsers as searchUserRows } from '../../../../src/forge/accounts/users/user-search.rows.ts'
 import { deleteUser, findUserById } from '../../../../src/forge/accounts/users/users.rows.ts'
 import type { SignedIn } from '../../../../src/forge/core/access.ts'
 import type { User } from '../../../../src/forge/core/schema.ts'
@@ -228,19 +229,20 @@ describe('a search for users', () => {
   })
 
   it('reads names from an index, in order', async () => {
-    const search = (text: string) =>
-      plansOf(app.db, (db) =>
-        searchUsers(
-          { ...app, db },
-          session(bob),
-          { text, id: undefined },
-          { offset: 0, limit: 10 },
-        ),
-      )
-    expect((await search(''))[0]).toEqual([
-      expect.stringContaining('USING INDEX users_by_username'),
+    const page = { offset: 0, limit: 10 }
+    const all = {
+      text: '',
+      id: undefined,
+      visible: ['public'],
+      searcherId: 1,
+      inEmails: false,
+    } as const
+    expect(await plansOf(app.db, (db) => searchUserRows(db, all, 0, 10))).toEqual([
+      [expect.stringContaining('USING INDEX users_by_username')],
     ])
-    const plans = await search('o')
+    const plans = await plansOf(app.db, (db) =>
+      searchUsers({ ...app, db }, session(bob), { text: 'o', id: undefined }, page),
+    )
     expect(plans[0]).toEqual([expect.stringMatching(/^SEARCH user_name_ends USING PRIMARY KEY/)])
     expect(plans.flat().filter((step) => /^SCAN (?!json_each)/.test(step))).toEqual([])
   })
