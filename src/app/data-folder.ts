@@ -35,7 +35,7 @@ import {
   lockDataFolder,
 } from '../platform/database/data-lock.ts'
 import { openDatabase } from '../platform/database/database.ts'
-import { type MigrationRun, schemaVersion } from '../platform/database/migrate.ts'
+import { type MigrationRun, oldestReaderOf, schemaVersion } from '../platform/database/migrate.ts'
 import { checkPostgres, openPostgres, type PostgresAddress } from '../platform/database/postgres.ts'
 import type { Db } from '../platform/database/schema.ts'
 import {
@@ -255,7 +255,9 @@ export async function openData(
 ): Promise<Db> {
   const db = await openPlace(place, onError, parts)
   try {
-    const isOld = async () => (await schemaVersion(db)) < migrations.length
+    // Servers of an earlier version go on with what is only added.
+    const oldest = oldestReaderOf(migrations, migrations.length)
+    const isOld = async () => (await schemaVersion(db)) < oldest
     await parts.alone?.alone(isOld, () => migrate(db))
     await migrate(db)
     if (place.database !== undefined) await claimFolder(place, db)

@@ -220,7 +220,7 @@ describe('migrate', () => {
   it('keeps the server from opening a database of a newer version', async () => {
     await withFolder(async (data) => {
       await prepareDatabase(data)
-      await writeSchemaVersion(data, 99)
+      await writeSchemaVersion(data, 9999)
       const { code, stderr } = await branchline([
         'serve',
         '--data',
@@ -228,7 +228,7 @@ describe('migrate', () => {
         '--listen',
         '127.0.0.1:0',
       ])
-      expect([code, stderr]).toEqual([1, expect.stringContaining('version 99')])
+      expect([code, stderr]).toEqual([1, expect.stringContaining('version 9999')])
     })
   })
 })

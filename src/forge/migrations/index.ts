@@ -210,7 +210,7 @@ export const migrations: readonly Migration[] = [
   { name: '0126-pull-progress-leads', ...pullProgressLeads },
   { name: '0128-review-comment-edits', ...reviewCommentEdits },
   { name: '0129-search-words', ...searchWords },
-  { name: '0139-user-name-ends', ...userNameEnds },
+  { name: '0139-user-name-ends', isAdditive: true, ...userNameEnds },
 ]
 
 /** Migrates the schema of the forge to a version, as `runMigrations` does; to the newest when left out. */

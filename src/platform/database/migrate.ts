@@ -17,6 +17,12 @@ export class NewerDatabaseError extends Error {
 /** One step of the schema. `down` reverts `up`. Both run in a transaction. */
 export interface Migration {
   readonly name: string
+  /**
+   * Whether servers of the version before go on with the schema, and may start: the step adds tables,
+   * indexes and triggers, and leaves the columns of all tables as they are. A step that changes or
+   * removes what the version before uses comes a version later, without this mark.
+   */
+  readonly isAdditive?: boolean
   up(tx: Tx): Promise<void>
   down(tx: Tx): Promise<void>
 }
@@ -36,7 +42,8 @@ export interface MigrationRun {
  * @param steps all migrations, in order.
  * @param target the version; the newest when left out. A version below the current one runs `down`
  *   steps.
- * @throws NewerDatabaseError when the database is newer than this program.
+ * @throws NewerDatabaseError when the database is newer than this program, unless what was added does
+ *   not concern this program, and no version is asked for.
  */
 export async function runMigrations(
   db: Db,
@@ -45,7 +52,11 @@ export async function runMigrations(
 ): Promise<MigrationRun> {
   const from = await schemaVersion(db)
   const to = target ?? steps.length
-  if (from > steps.length) throw new NewerDatabaseError(from, steps.length)
+  if (from > steps.length) {
+    const isServed = target === undefined && (await oldestReader(db)) <= steps.length
+    if (isServed) return { from, to: from, ran: [] }
+    throw new NewerDatabaseError(from, steps.length)
+  }
   if (!Number.isInteger(to) || to < 0 || to > steps.length) {
     throw new RangeError(
       `there is no database version ${to}: versions go from 0 to ${steps.length}`,
@@ -53,10 +64,26 @@ export async function runMigrations(
   }
   const ran: string[] = []
   for (let version = from; version < to; version++)
-    ran.push(await step(db, steps[version], 'up', version + 1))
+    ran.push(await step(db, steps, 'up', version + 1))
   for (let version = from; version > to; version--)
-    ran.push(await step(db, steps[version - 1], 'down', version - 1))
+    ran.push(await step(db, steps, 'down', version - 1))
   return { from, to, ran }
+}
+
+/** Returns the oldest version whose program can use the schema of another version. */
+export function oldestReaderOf(steps: readonly Migration[], version: number): number {
+  let oldest = version
+  while (steps[oldest - 1]?.isAdditive) oldest -= 1
+  return oldest
+}
+
+/** Returns that version of a database, which the program that migrated it has recorded. */
+async function oldestReader(db: Db): Promise<number> {
+  const { rows } = await (isPostgres(db)
+    ? sql<{ oldest: number }>`select oldest from schema_version`
+    : sql<{ oldest: number }>`select application_id as oldest from pragma_application_id`
+  ).execute(db)
+  return rows[0]?.oldest || Number.POSITIVE_INFINITY
 }
 
 /** Returns the version of the schema; 0 for an empty database. */
@@ -78,15 +105,18 @@ async function postgresVersion(db: Db): Promise<number> {
   return rows[0]?.version ?? 0
 }
 
-/** Records the version in the transaction of its step. */
-async function writeVersion(tx: Tx, version: number): Promise<void> {
+/** Records the version, and the oldest one that can use the schema, in the transaction of the step. */
+async function writeVersion(tx: Tx, version: number, oldest: number): Promise<void> {
   if (!isPostgres(tx)) {
     await sql.raw(`pragma user_version = ${version}`).execute(tx)
+    // The other number that SQLite keeps for applications (https://sqlite.org/pragma.html).
+    await sql.raw(`pragma application_id = ${oldest}`).execute(tx)
     return
   }
   await sql`create table if not exists schema_version (version integer not null)`.execute(tx)
+  await sql`alter table schema_version add column if not exists oldest integer`.execute(tx)
   await sql`delete from schema_version`.execute(tx)
-  await sql`insert into schema_version values (${version})`.execute(tx)
+  await sql`insert into schema_version (version, oldest) values (${version}, ${oldest})`.execute(tx)
 }
 
 /** Waits until no other process migrates the database. SQLite has one writer at a time anyway. */
@@ -99,17 +129,19 @@ const SCHEMA_LOCK = 0x6272616e63686c
 
 async function step(
   db: Db,
-  migration: Migration | undefined,
+  steps: readonly Migration[],
   way: 'up' | 'down',
   version: number,
 ): Promise<string> {
+  const migration = steps[way === 'up' ? version - 1 : version]
   if (!migration) throw new RangeError(`there is no migration to version ${version}`)
   await transaction(db, async (tx) => {
     await lockSchema(tx)
     // Another process may have run this step at the same time.
-    if ((await schemaVersion(tx)) === version) return
+    const present = await schemaVersion(tx)
+    if (way === 'up' ? present >= version : present === version) return
     await migration[way](tx)
-    await writeVersion(tx, version)
+    await writeVersion(tx, version, oldestReaderOf(steps, version))
   })
   return migration.name
 }

@@ -21,6 +21,7 @@ import {
   transaction,
 } from '../../../src/platform/database/database.ts'
 import {
+  type Migration,
   NewerDatabaseError,
   runMigrations,
   schemaVersion,
@@ -346,5 +347,45 @@ describe('migrate', () => {
   it('rejects a database of a newer program', async () => {
     await migrated()
     await expect(runMigrations(db, [])).rejects.toThrow(NewerDatabaseError)
+  })
+
+  it('lets a program of the version before use what was only added', async () => {
+    await migrated()
+    const creating = (name: string): Migration => ({
+      name,
+      async up(tx) {
+        await tx.schema.createTable(name).addColumn('id', 'integer').execute()
+      },
+      async down(tx) {
+        await tx.schema.dropTable(name).execute()
+      },
+    })
+    const known = migrations.length
+    const added = [...migrations, { ...creating('added'), isAdditive: true }]
+    await runMigrations(db, added)
+    expect(await migrate(db)).toEqual({ from: known + 1, to: known + 1, ran: [] })
+    await transaction(db, (tx) => insertUser(tx, newUser('ada')))
+    // To go back needs the program that knows how.
+    await expect(migrate(db, known)).rejects.toThrow(NewerDatabaseError)
+    const changed = [...added, creating('changed')]
+    await runMigrations(db, changed)
+    await expect(migrate(db)).rejects.toThrow(NewerDatabaseError)
+    await expect(runMigrations(db, added)).rejects.toThrow(NewerDatabaseError)
+    const latest = [...changed, { ...creating('latest'), isAdditive: true }]
+    await runMigrations(db, latest)
+    expect((await runMigrations(db, changed)).ran).toEqual([])
+    await expect(runMigrations(db, added)).rejects.toThrow(NewerDatabaseError)
+    await runMigrations(db, latest, known)
+  })
+
+  it.each(
+    migrations.flatMap(({ name, isAdditive }, at) => (isAdditive ? [[name, at] as const] : [])),
+  )('only adds in %s', async (_, at) => {
+    await migrated()
+    await migrate(db, at)
+    const before = await db.introspection.getTables()
+    await migrate(db, at + 1)
+    const after = new Map((await db.introspection.getTables()).map((table) => [table.name, table]))
+    for (const table of before) expect(after.get(table.name)).toEqual(table)
   })
 })
