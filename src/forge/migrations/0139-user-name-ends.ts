@@ -45,7 +45,7 @@ export async function up(db: Tx): Promise<void> {
   await sql`insert into user_name_ends (name_end, user_id)
     select distinct ${sql.raw(END)}, names.id
     from name_starts, (select id, username as name from users union all select id, display_name from users) as names
-    where start <= length(names.name)`.execute(db)
+    where start <= length(names.name) order by 1, 2`.execute(db)
   await sql`create index users_by_name on users (lower(username), id)`.execute(db)
   for (const [name, trigger] of Object.entries(TRIGGERS))
     await createTrigger(db, `${name} ${trigger}`)
