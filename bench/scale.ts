@@ -197,7 +197,6 @@ function kindsOf(): readonly Kind[] {
   const large = `repos/ada/${LARGE}`
   const reads: readonly (readonly [string, string])[] = [
     ['GetUser', `users/${filledUsername(5)}`],
-    ['50 accounts', 'users?pageSize=50'],
     ['a search for users', 'users/search?limit=30'],
     ['a search for a seldom name', `users/search?limit=30&q=${filledUsername(5).slice(2)}`],
     ['followers', 'users/ada/followers?limit=30'],
