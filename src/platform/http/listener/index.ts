@@ -91,20 +91,7 @@ export async function listen(options: ListenOptions): Promise<Listener> {
   const credits = new PeerCredits(limits.maxAbandonedBurst, limits.maxAbandonedPerSecond)
   const start = createProtocols(options, limits, report)
 
-  let sweep: NodeJS.Timeout | undefined
-  const endSweeps = () => {
-    clearInterval(sweep)
-    sweep = undefined
-  }
-  // A server without connections sleeps.
-  const beginSweeps = () => {
-    sweep ??= setInterval(() => {
-      const nowMs = performance.now()
-      for (const connection of admission) connection.inspect(nowMs)
-      outgoing.sweep(nowMs)
-      if (admission.size === 0) endSweeps()
-    }, limits.sweepIntervalMs).unref()
-  }
+  const sweeps = sweepsOf(admission, outgoing, limits.sweepIntervalMs)
 
   const server = net.createServer(PORT_OPTIONS, (socket) => {
     socket.on('error', report)
@@ -117,7 +104,7 @@ export async function listen(options: ListenOptions): Promise<Listener> {
       socket.destroy()
       return
     }
-    beginSweeps()
+    sweeps.begin()
     socket.once('close', () => {
       admission.remove(connection)
       connection.outgoing.close()
@@ -151,9 +138,34 @@ export async function listen(options: ListenOptions): Promise<Listener> {
       for (const connection of admission) connection.leave()
     },
     close(graceMs) {
-      closed ??= closeGracefully(server, admission, graceMs).finally(endSweeps)
+      closed ??= closeGracefully(server, admission, graceMs).finally(sweeps.end)
       return closed
     },
+  }
+}
+
+/** Looks at all connections from time to time, while there are some. A server without connections sleeps. */
+function sweepsOf(
+  admission: Admission<ClientConnection>,
+  outgoing: Outgoing,
+  intervalMs: number,
+): { readonly begin: () => void; readonly end: () => void } {
+  let timer: NodeJS.Timeout | undefined
+  const end = () => {
+    clearInterval(timer)
+    timer = undefined
+  }
+  const sweep = () => {
+    const nowMs = performance.now()
+    for (const connection of admission) connection.inspect(nowMs)
+    outgoing.sweep(nowMs)
+    if (admission.size === 0) end()
+  }
+  return {
+    begin: () => {
+      timer ??= setInterval(sweep, intervalMs).unref()
+    },
+    end,
   }
 }
 
