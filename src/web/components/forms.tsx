@@ -168,13 +168,15 @@ export function ConfirmedForm(props: {
 /** A button that opens the form for something new below the button. */
 export function NewForm({
   label,
+  onOpen,
   children,
 }: {
   label: string
+  onOpen?: () => void
   children: ComponentChildren
 }): VNode {
   return (
-    <details class="narrow new">
+    <details class="narrow new" onToggle={({ currentTarget }) => currentTarget.open && onOpen?.()}>
       <summary>
         <Icon name="plus" /> {label}
       </summary>

@@ -7,7 +7,15 @@ import { RepositoryService } from '#gen/branchline/v1/repository_service_pb.ts'
 import { StarService } from '#gen/branchline/v1/star_service_pb.ts'
 import { SubscriptionService } from '#gen/branchline/v1/subscription_service_pb.ts'
 import { useApi } from '../api/client.ts'
-import { ActionButton, ActionForm, Field, fieldOf, Select } from '../components/forms.tsx'
+import {
+  ActionButton,
+  ActionForm,
+  Checkbox,
+  Field,
+  fieldOf,
+  isChecked,
+  Select,
+} from '../components/forms.tsx'
 import { Icon } from '../components/icon.tsx'
 import { Show, useLoad } from '../components/load.tsx'
 import { Menu } from '../components/menu.tsx'
@@ -73,6 +81,7 @@ export function RepositoryActions(props: ActionsProps): VNode {
         )}
       </Show>
       <Fork {...props} />
+      {repository.template && <Template {...props} />}
     </div>
   )
 }
@@ -97,10 +106,6 @@ function Fork(props: ActionsProps): VNode {
 
 function ForkForm({ name, repository, user }: ActionsProps): VNode {
   const { of } = useApi()
-  const organizations = useLoad(
-    (signal) => of(OrganizationService).listMyOrganizations({ limit: PAGE }, { signal }),
-    [],
-  )
   const fork = async (form: HTMLFormElement) => {
     const owner = fieldOf(form, 'owner')
     const organization = owner === user ? '' : owner
@@ -109,11 +114,9 @@ function ForkForm({ name, repository, user }: ActionsProps): VNode {
     goTo(`/${fullName}`)
   }
   return (
-    <Show of={organizations}>
-      {({ organizations: own }) => {
-        const owners = [user, ...own.map(({ name: organization }) => organization)].filter(
-          (owner) => owner !== name.owner,
-        )
+    <Owners user={user}>
+      {(all) => {
+        const owners = all.filter((owner) => owner !== name.owner)
         if (owners.length === 0)
           return (
             <p>
@@ -122,12 +125,7 @@ function ForkForm({ name, repository, user }: ActionsProps): VNode {
           )
         return (
           <ActionForm label={t('Fork')} submit={t('Create the fork')} act={fork}>
-            <Select
-              label={t('Owner of the fork')}
-              name="owner"
-              value={owners[0] ?? ''}
-              options={owners.map((owner) => [owner, owner])}
-            />
+            <OwnerField label={t('Owner of the fork')} owners={owners} />
             <Field
               label={t('Name of the fork')}
               name="name"
@@ -139,6 +137,90 @@ function ForkForm({ name, repository, user }: ActionsProps): VNode {
           </ActionForm>
         )
       }}
+    </Owners>
+  )
+}
+
+/** Begins a new repository as a copy of a template. */
+function Template(props: ActionsProps): VNode {
+  const [isOpen, setOpen] = useState(false)
+  return (
+    <Menu
+      className=""
+      isPanel
+      button={
+        <>
+          <Icon name="copy" /> {t('Use this template')}
+        </>
+      }
+      onOpen={() => setOpen(true)}
+    >
+      {isOpen && <TemplateForm {...props} />}
+    </Menu>
+  )
+}
+
+function TemplateForm({ name, user }: ActionsProps): VNode {
+  const { of } = useApi()
+  const generate = async (form: HTMLFormElement) => {
+    const { fullName } = await of(RepositoryService).generateRepository({
+      templateOwner: name.owner,
+      templateRepo: name.repo,
+      owner: fieldOf(form, 'owner'),
+      name: fieldOf(form, 'name'),
+      private: isChecked(form, 'private'),
+      gitContent: true,
+      topics: isChecked(form, 'topics'),
+      labels: isChecked(form, 'labels'),
+    })
+    goTo(`/${fullName}`)
+  }
+  return (
+    <Owners user={user}>
+      {(owners) => (
+        <ActionForm
+          label={t('Use this template')}
+          submit={t('Create the repository')}
+          act={generate}
+        >
+          <OwnerField label={t('Owner of the repository')} owners={owners} />
+          <Field
+            label={t('Name of the repository')}
+            name="name"
+            autocapitalize="none"
+            autocomplete="off"
+            required
+          />
+          <Checkbox label={t('Private')} name="private" />
+          <Checkbox label={t('With the topics of the template')} name="topics" isChecked />
+          <Checkbox label={t('With the labels of the template')} name="labels" isChecked />
+        </ActionForm>
+      )}
+    </Owners>
+  )
+}
+
+/** Loads who may own a new repository of a user: the user and the organisations of the user. */
+function Owners(props: { user: string; children: (owners: readonly string[]) => VNode }): VNode {
+  const { of } = useApi()
+  const organizations = useLoad(
+    (signal) => of(OrganizationService).listMyOrganizations({ limit: PAGE }, { signal }),
+    [],
+  )
+  return (
+    <Show of={organizations}>
+      {({ organizations: own }) => props.children([props.user, ...own.map(({ name }) => name)])}
     </Show>
+  )
+}
+
+function OwnerField({ label, owners }: { label: string; owners: readonly string[] }): VNode {
+  return (
+    <Select
+      label={label}
+      name="owner"
+      value={owners[0] ?? ''}
+      options={owners.map((owner) => [owner, owner])}
+    />
   )
 }

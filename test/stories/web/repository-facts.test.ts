@@ -55,6 +55,29 @@ describe.skipIf(!hasChromium)(browserSuite('the pages of a repository'), () => {
     await leave()
   })
 
+  it('begin a repository as a copy of a template', async () => {
+    const { ask, users } = web.forge
+    const starter = { name: 'starter', auto_init: true, license: 'MIT', template: true }
+    await ask(users.bob, 'POST', '/user/repos', starter)
+    await ask(users.bob, 'PUT', '/repos/bob/starter/topics', { topics: ['plants'] })
+    const { page, faults, leave } = await web.open('/bob/starter', 'carol')
+    await page.getByRole('button', { name: 'Use this template' }).click()
+    await page.getByLabel('Name of the repository').fill('other plot')
+    await page.getByRole('button', { name: 'Create the repository' }).click()
+    await page.getByRole('alert').waitFor()
+    await expectReads(page)
+    await page.getByLabel('Name of the repository').fill('plot')
+    await page.getByLabel('Private').check()
+    await page.getByRole('button', { name: 'Create the repository' }).click()
+    await page.getByRole('heading', { name: 'carol / plot' }).waitFor()
+    await page.getByRole('link', { name: 'LICENSE', exact: true }).waitFor()
+    await page.getByRole('list', { name: 'Topics' }).getByRole('link', { name: 'plants' }).waitFor()
+    expect(await ask(users.carol, 'GET', '/repos/carol/plot')).toMatchObject({ private: true })
+    // The refusal of the name with a space.
+    expect(faults).toEqual(['400 POST /branchline.v1.RepositoryService/GenerateRepository'])
+    await leave()
+  })
+
   it('offer no second pull request between two branches', async () => {
     const { page, faults, leave } = await web.open('/bob/tools/compare/main...topic', 'bob')
     await page.getByRole('button', { name: 'Open a pull request' }).waitFor()
