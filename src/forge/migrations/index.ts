@@ -103,6 +103,7 @@ import * as authorAdoptions from './0127-author-adoptions.ts'
 import * as reviewCommentEdits from './0128-review-comment-edits.ts'
 import * as searchWords from './0129-search-words.ts'
 import * as userNameEnds from './0139-user-name-ends.ts'
+import * as lfsReservations from './0140-lfs-reservations.ts'
 
 /**
  * All migrations, in order. The position is the version, so new entries are added at the end only.
@@ -211,6 +212,7 @@ export const migrations: readonly Migration[] = [
   { name: '0128-review-comment-edits', ...reviewCommentEdits },
   { name: '0129-search-words', ...searchWords },
   { name: '0139-user-name-ends', isAdditive: true, ...userNameEnds },
+  { name: '0140-lfs-reservations', isAdditive: true, ...lfsReservations },
 ]
 
 /** Migrates the schema of the forge to a version, as `runMigrations` does; to the newest when left out. */

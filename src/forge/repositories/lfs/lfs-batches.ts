@@ -1,13 +1,15 @@
 import { transaction } from '../../../platform/database/database.ts'
 import type { DirectUpload } from '../../../platform/objects/object-store.ts'
+import { nowSeconds } from '../../core/core.ts'
 import type { ReposApp } from '../ports.ts'
-import { quotaOfRepository } from '../quotas/quota-checks.ts'
+import { type Quota, quotaOfRepository } from '../quotas/quota-checks.ts'
 import type { OpenLfs } from './lfs-access.ts'
 import { beginDirectUploads, type LfsDirectUpload } from './lfs-direct-uploads.ts'
-import { createLfsLink, type LfsObjectId, type LfsOperation } from './lfs-links.ts'
+import { createLfsLink, type LfsObjectId, type LfsOperation, linkExpiry } from './lfs-links.ts'
 import { intactContents, linkFromNetwork } from './lfs-networks.ts'
 import { keepLfsObjects } from './lfs-objects.rows.ts'
 import { EMPTY_OID, isLfsOid, lfsKey } from './lfs-objects.ts'
+import { endLfsReservations, reserveLfsObjects } from './lfs-reservations.rows.ts'
 import type { LfsContent } from './schema.ts'
 
 /** What a client asks for (git-lfs, docs/api/batch.md). Values of objects are as the client sent them. */
@@ -59,22 +61,51 @@ export async function answerBatch(
   const stored = new Map([...own, ...linked])
   // A push of their pointers follows.
   await transaction(app.db, (tx) => keepLfsObjects(tx, open.repository.id, [...own.keys()]))
-  const wanted = objects.filter((object) => isValid(object) && !stored.has(object.oid))
+  const { maxLfsBytes } = app.settings
+  const wanted = objects.filter(
+    (object) => isValid(object) && !stored.has(object.oid) && object.bytes <= maxLfsBytes,
+  )
   const sizes = new Map(wanted.map((object) => [object.oid, object.bytes]))
-  const bytes = [...sizes.values()].reduce((sum, size) => sum + size, 0)
+  const bytes = sumOf(sizes)
   const uploader = open.caller.kind === 'user' ? open.caller : undefined
   const quota = await quotaOfRepository(app, uploader, open.repository.id, 'lfs')
-  await quota?.check(app.db, bytes)
   const hasRoom = bytes === 0 || (await app.disk.hasRoom(bytes + RESERVE_BYTES))
-  const { maxLfsBytes } = app.settings
+  if (quota && hasRoom) await reserve(app, open.repository.id, quota, sizes)
   const isDirect = hasRoom && !isThroughServer
   const direct = isDirect
     ? await beginDirectUploads(
         app,
-        wanted.filter((object) => object.bytes > 0 && object.bytes <= maxLfsBytes),
+        wanted.filter((object) => object.bytes > 0),
       )
     : new Map()
   return objects.map((object) => uploadEntry(app, open, { stored, hasRoom, direct }, object))
+}
+
+/**
+ * Reserves the bytes of uploads until their links expire, in place of what earlier batches have reserved for
+ * the same objects.
+ *
+ * @param sizes bytes by SHA-256.
+ * @throws QUOTA_EXCEEDED
+ */
+async function reserve(
+  app: ReposApp,
+  repositoryId: number,
+  quota: Quota,
+  sizes: ReadonlyMap<string, number>,
+): Promise<void> {
+  if (sizes.size === 0) return
+  const objects = [...sizes].map(([oid, bytes]) => ({ oid, bytes }))
+  const now = nowSeconds(app.clock)
+  await transaction(app.db, async (tx) => {
+    await endLfsReservations(tx, repositoryId, [...sizes.keys()], now)
+    await quota.check(tx, sumOf(sizes))
+    await reserveLfsObjects(tx, repositoryId, objects, linkExpiry(app))
+  })
+}
+
+function sumOf(sizes: ReadonlyMap<string, number>): number {
+  return [...sizes.values()].reduce((sum, size) => sum + size, 0)
 }
 
 /** Returns the requests by which a client reads contents from their store, by SHA-256. */

@@ -101,11 +101,16 @@ export function createLfsLink(
     b: object?.bytes,
     d: target.uploadId,
     c: now,
-    x: now + Math.floor(app.settings.lfsLinkExpiryMs / 1000),
+    x: linkExpiry(app),
     n: randomBytes(NONCE_BYTES).toString('base64url'),
   }
   const payload = Buffer.from(JSON.stringify(link)).toString('base64url')
   return `${LFS_LINK_PREFIX}${payload}.${macOf(app, payload).toString('base64url')}`
+}
+
+/** Returns when a link that is created now expires, in Unix seconds. */
+export function linkExpiry(app: ReposApp): number {
+  return nowSeconds(app.clock) + Math.floor(app.settings.lfsLinkExpiryMs / 1000)
 }
 
 function holderIn(requester: LfsRequester): Pick<Link, 'u' | 't' | 's' | 'k'> {

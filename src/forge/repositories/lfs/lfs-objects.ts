@@ -18,6 +18,7 @@ import {
   linkLfsObjects,
   putLfsContent,
 } from './lfs-objects.rows.ts'
+import { endLfsReservations } from './lfs-reservations.rows.ts'
 
 /** The beginning of the keys of all contents. */
 export const LFS_KEYS = 'lfs/'
@@ -103,6 +104,8 @@ export async function storeContent(
   await transaction(app.db, async (tx) => {
     await cancelDeletion(app, tx, place)
     await putLfsContent(tx, { oid, bytes, store: store.name, create_time: now })
+    // The row takes the place of the reservation.
+    if (quota) await endLfsReservations(tx, repository.id, [oid], now)
     if (!(await findLfsContent(tx, repository.id, oid))) await quota?.check(tx, bytes)
     await linkLfsObjects(tx, repository.id, [object], now)
   })

@@ -41,6 +41,15 @@ interface LfsSweepsTable {
   sweep_time: number
 }
 
+/** Bytes of uploads that are allowed and not stored yet. */
+interface LfsReservationsTable {
+  repository_id: number
+  oid: string
+  bytes: number
+  /** Unix seconds. */
+  expire_time: number
+}
+
 export type LfsContent = Selectable<LfsContentsTable>
 export type LfsObject = Selectable<LfsObjectsTable>
 export type LfsLock = Selectable<LfsLocksTable>
@@ -51,6 +60,7 @@ declare module '../../../platform/database/schema.ts' {
     lfs_contents: LfsContentsTable
     lfs_locks: LfsLocksTable
     lfs_objects: LfsObjectsTable
+    lfs_reservations: LfsReservationsTable
     lfs_sweeps: LfsSweepsTable
   }
 }

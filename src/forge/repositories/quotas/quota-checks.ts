@@ -7,6 +7,7 @@ import {
 import type { Owner } from '../../accounts/schema.ts'
 import { findOwnerById } from '../../accounts/users/owners.rows.ts'
 import { actsAsAdministrator, type SignedIn } from '../../core/access.ts'
+import { nowSeconds } from '../../core/core.ts'
 import { DomainError } from '../../core/errors.ts'
 import { findOrganizationRights } from '../../organizations/teams.rows.ts'
 import { findRepositoryById } from '../lifecycle/repositories.rows.ts'
@@ -188,7 +189,7 @@ async function openQuota(
   return {
     warn: () => warnOwner(app, place.owner.id),
     async left() {
-      const usage = await readUsageAt(app.db, limits, place)
+      const usage = await readUsageAt(app, app.db, limits, place)
       const limit =
         usage && tightestLimit(limitsAt(limits, place), place.owner, SUBJECT_OF[place.kind], usage)
       return limit ? Math.max(limit.left, 0) : Number.POSITIVE_INFINITY
@@ -196,7 +197,7 @@ async function openQuota(
     async check(db, bytes) {
       const added = typeof bytes === 'number' ? { [place.kind]: bytes } : bytes
       const kinds = KINDS.filter((kind) => (added[kind] ?? 0) > 0)
-      const usage = kinds.length > 0 ? await readUsageAt(db, limits, place) : undefined
+      const usage = kinds.length > 0 ? await readUsageAt(app, db, limits, place) : undefined
       if (!usage) return
       const grown = withBytes(usage, added)
       for (const kind of kinds) {
@@ -223,11 +224,13 @@ async function measureStale(app: ReposApp, limits: Limits, place: Place): Promis
 
 /** Returns what limits are compared with; undefined while nothing is refused. */
 async function readUsageAt(
+  { clock }: ReposApp,
   db: Db,
   { settings }: Limits,
   { owner, repository }: Place,
 ): Promise<CountedUsage | undefined> {
-  const usage = await readUsage(db, owner.id, repository.id, settings.instance !== undefined)
+  const withInstance = settings.instance !== undefined
+  const usage = await readUsage(db, owner.id, repository.id, withInstance, nowSeconds(clock))
   return usage.isUnmeasured ? undefined : usage
 }
 

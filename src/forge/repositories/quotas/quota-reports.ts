@@ -1,6 +1,7 @@
 import type { Owner } from '../../accounts/schema.ts'
 import { findOwnerById } from '../../accounts/users/owners.rows.ts'
 import type { Caller } from '../../core/access.ts'
+import { nowSeconds } from '../../core/core.ts'
 import { DomainError } from '../../core/errors.ts'
 import type { Page } from '../../core/names.ts'
 import { openOrganization } from '../../organizations/organization-access.ts'
@@ -50,7 +51,8 @@ export async function viewQuota(
   owner: Pick<Owner, 'id' | 'kind'>,
 ): Promise<QuotaView> {
   const { groups, settings } = await limitsOf(app, owner)
-  const usage = (await readUsage(app.db, owner.id, undefined, false)).owner
+  const now = nowSeconds(app.clock)
+  const usage = (await readUsage(app.db, owner.id, undefined, false, now)).owner
   const rules = groups.flatMap((group) => group.rules).filter(({ limit }) => limit >= 0)
   const unique = [...new Map(rules.map((rule) => [rule.name, rule])).values()]
   const limits = unique.map(({ subjects, limit }) => ({
@@ -81,7 +83,7 @@ export async function isAllowed(
   const asked = requireSubject(subject, 'subject')
   const limits = await limitsOf(app, owner)
   const withInstance = limits.settings.instance !== undefined
-  const usage = await readUsage(app.db, owner.id, undefined, withInstance)
+  const usage = await readUsage(app.db, owner.id, undefined, withInstance, nowSeconds(app.clock))
   const tightest = tightestLimit(limits, owner, asked, usage)
   return !tightest || tightest.left >= 0
 }

@@ -53,7 +53,7 @@ function selectRules(db: Db, owner: Expression<number>, defaults: string) {
     .orderBy('quota_rule_subjects.subject')
 }
 
-/** What quotas are compared with: stored bytes, and those of pushes in progress. */
+/** What quotas are compared with: stored bytes, and those of pushes and uploads in progress. */
 export interface CountedUsage {
   /** Of the owner. */
   readonly owner: Usage
@@ -65,21 +65,25 @@ export interface CountedUsage {
   readonly isUnmeasured: boolean
 }
 
-/** Returns what quotas are compared with, as of one moment. */
+/** Returns what quotas are compared with, as of one moment. @param now in Unix seconds. */
 export async function readUsage(
   db: Db,
   ownerId: number,
   repositoryId: number | undefined,
   withInstance: boolean,
+  now: number,
 ): Promise<CountedUsage> {
   const id = repositoryId ?? 0
+  const uploads = (condition: ReturnType<typeof sql>) => sql`(select coalesce(sum(bytes), 0)
+    from lfs_reservations join repositories on repositories.id = repository_id
+    where expire_time > ${now} and ${condition})`
   const reserved = (
     condition: ReturnType<typeof sql>,
   ) => sql`(select coalesce(sum(reserved_bytes), 0)
     from pending_ref_updates join repositories on repositories.id = repository_id where ${condition})`
   const instance = withInstance
     ? sql`(select coalesce(sum(git_bytes + lfs_bytes + asset_bytes), 0) from account_usage)
-      + (select coalesce(sum(reserved_bytes), 0) from pending_ref_updates)`
+      + (select coalesce(sum(reserved_bytes), 0) from pending_ref_updates) + ${uploads(sql`1 = 1`)}`
     : sql`0`
   const { rows } = await sql<
     Record<keyof Usage | 'repository' | 'instance' | 'unmeasured', number>
@@ -88,10 +92,11 @@ export async function readUsage(
         + ${reserved(sql`owner_id = ${ownerId} and private = 0`)} as "public",
       coalesce(private_git_bytes, 0)
         + ${reserved(sql`owner_id = ${ownerId} and private = 1`)} as "private",
-      coalesce(lfs_bytes, 0) as lfs, coalesce(attachment_bytes, 0) as issues,
+      coalesce(lfs_bytes, 0) + ${uploads(sql`owner_id = ${ownerId}`)} as lfs, coalesce(attachment_bytes, 0) as issues,
       coalesce(asset_bytes - attachment_bytes, 0) as releases,
       coalesce((select owned_bytes + lfs_bytes + release_bytes + attachment_bytes
-        from repositories where id = ${id}), 0) + ${reserved(sql`repository_id = ${id}`)} as repository,
+        from repositories where id = ${id}), 0)
+        + ${reserved(sql`repository_id = ${id}`)} + ${uploads(sql`repository_id = ${id}`)} as repository,
       ${instance} as instance,
       (select count(*) from repositories where size_stale = 2) as unmeasured
     from (select 1 as one) as one left join account_usage on owner_id = ${ownerId}`.execute(db)

@@ -404,23 +404,31 @@ describe('the objects of a deleted repository', () => {
 })
 
 describe('quotas', () => {
-  it('bound the objects of a batch together, and each upload', async () => {
+  it('bound the objects of all batches together, and each upload', async () => {
     const forge = await startForge()
     try {
-      await forge.ask(forge.users.bob, 'POST', '/user/repos', { name: 'small' })
+      const { bob } = forge.users
+      await forge.ask(bob, 'POST', '/user/repos', { name: 'small' })
       const lfs = lfsAt(`${forge.server.url}/bob/small`)
-      const { settings } = forge.server.app
+      const { db, settings } = forge.server.app
       Object.assign(settings, { quotas: { ...settings.quotas, repository: 100 } })
       const [one, other] = [lfsObject('x'.repeat(60)), lfsObject('y'.repeat(60))]
-      const both = await lfs.batch(forge.users.bob, 'upload', [one, other])
+      const ask = async (...objects: (typeof one)[]) =>
+        (await lfs.batch(bob, 'upload', objects)).status
+      const both = await lfs.batch(bob, 'upload', [one, other])
       expect([both.status, both.body.message]).toEqual([413, expect.stringContaining('uota')])
-      const actions = await Promise.all(
-        [one, other].map((object) => actionOf(lfs, 'upload', object, forge.users.bob)),
-      )
-      const answers = await Promise.all(
-        actions.map(({ href, header }, i) => put(href, header, (i === 0 ? 'x' : 'y').repeat(60))),
-      )
-      expect(answers.map(({ status }) => status).sort()).toEqual([200, 413])
+      expect((await Promise.all([ask(one), ask(other)])).sort()).toEqual([200, 413])
+      await db.deleteFrom('lfs_reservations').execute()
+      // A client that repeats its request has reserved the bytes already.
+      const late = await actionOf(lfs, 'upload', one, bob)
+      expect([await ask(one), await ask(other)]).toEqual([200, 413])
+      // The links of a batch have expired.
+      await db.updateTable('lfs_reservations').set({ expire_time: 1 }).execute()
+      const { href, header } = await actionOf(lfs, 'upload', other, bob)
+      expect((await put(href, header, 'y'.repeat(60))).status).toBe(200)
+      expect(await db.selectFrom('lfs_reservations').select('oid').execute()).toEqual([])
+      expect((await put(late.href, late.header, 'x'.repeat(60))).status).toBe(413)
+      expect(await ask(one)).toBe(413)
     } finally {
       await forge.stop()
     }
