@@ -135,6 +135,8 @@ class LfsTransfers {
         return this.#verify(request)
       case 'lock':
         return this.#lock(request)
+      // The name that clients before Git LFS 3.4 send before a push (commit e018e163 of git-lfs).
+      case 'list-locks':
       case 'list-lock':
         return this.#listLocks(request)
       case 'unlock':
@@ -228,7 +230,10 @@ class LfsTransfers {
     return { status: 200 }
   }
 
-  /** Opens the repository for one object, which needs the token that a batch has given for it. */
+  /**
+   * Opens the repository for one object, by the token that a batch has given for it. Clients before Git
+   * LFS 3.5 forget the token (commit 37d36503 of git-lfs), and have the rights of their key then.
+   */
   async #openByLink(
     { oid, bytes }: Pick<LfsObjectId, 'oid'> & Partial<LfsObjectId>,
     args: ReadonlyMap<string, string>,
@@ -236,10 +241,16 @@ class LfsTransfers {
     const operation = bytes === undefined ? 'download' : 'upload'
     if (!isLfsOid(oid)) throw new LfsError(422, 'the oid is not valid')
     const { app } = this.#parts
+    const level = operation === 'upload' ? 'write' : 'read'
+    const token = args.get('token')
+    if (token === undefined) {
+      if ((bytes ?? 0) > app.settings.maxLfsBytes)
+        throw new LfsError(413, 'the object is too large')
+      return this.#open({ level })
+    }
     const requester = await this.#session.requester()
     const peer = requester.kind === 'caller' ? requester.caller.peer : requester.peer
-    const link = await readLfsLink(app, args.get('token') ?? '', peer)
-    const level = operation === 'upload' ? 'write' : 'read'
+    const link = await readLfsLink(app, token, peer)
     const open = await this.#open({ level, branch: link.branch })
     const isCovered =
       link.repositoryId === open.repository.id &&
