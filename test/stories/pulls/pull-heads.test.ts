@@ -20,9 +20,10 @@ beforeAll(async () => {
   client = await openGitClient()
 })
 afterAll(async () => {
-  expect(await problems()).toEqual([])
+  const left = await problems()
   await server.stop()
   await client.remove()
+  expect(left).toEqual([])
 })
 
 /** Starts a server whose fetches wait for refs of pull requests, however busy the machine is. */
@@ -158,14 +159,7 @@ describe('the head of a pull request', () => {
     const last = await client.commit('orphaned-fork', 'last')
     await forkGit('push', '-q')
     await recorded(id, 2, last)
-    // As if the server had not come to it yet.
-    await transaction(server.app.db, (tx) =>
-      tx
-        .updateTable('issues')
-        .set({ head_ref_commit: null })
-        .where('repository_id', '=', id)
-        .execute(),
-    )
+    // As if the server had not come to it yet. The row comes last: the server follows it at any time.
     await client.git(
       '.',
       '-C',
@@ -173,6 +167,13 @@ describe('the head of a pull request', () => {
       'update-ref',
       '-d',
       'refs/pull/2/head',
+    )
+    await transaction(server.app.db, (tx) =>
+      tx
+        .updateTable('issues')
+        .set({ head_ref_commit: null })
+        .where('repository_id', '=', id)
+        .execute(),
     )
     await forge.ask(users.eve, 'DELETE', fork.path)
     expect(await held(path, 'refs/pull/2/head')).toBe(last)

@@ -34,16 +34,21 @@ describe.skipIf(!hasChromium)(browserSuite('the first view of a page'), () => {
         if (request.isNavigationRequest()) asked.length = 0
         asked.push(new URL(request.url()).pathname)
       })
-      await page.goto(path)
+      const answer = await page.goto(path)
       await page.getByText(text).first().waitFor()
       const begun = await page.evaluate('document.begunCalls.size')
       expect(begun).toBe(0)
       for (const method of ['RefreshToken', ...calls])
         expect(asked.filter((one) => one.endsWith(`/${method}`))).toHaveLength(1)
-      const begins = asked.findIndex((one) => /\/begin-[A-Z0-9]+\.js$/.test(one))
-      expect(begins).toBeGreaterThan(0)
-      const needed = asked.findIndex((one) => one.endsWith('/RefreshToken')) + 1 + calls.length
+      const document = (await answer?.text()) ?? ''
+      const files = [...document.matchAll(/(?:src|href)="([^"]+\.(?:js|css))"/g)].map(
+        ([, file]) => file,
+      )
+      expect(files).toContainEqual(expect.stringMatching(/\/begin-[A-Z0-9]+\.js$/))
+      // The document, its files, the session and the calls.
+      const needed = 1 + new Set(files).size + 1 + calls.length
       expect(needed).toBeLessThanOrEqual(MAX_REQUESTS)
+      for (const file of files) expect(asked).toContain(file)
       expect(faults).toEqual([])
       await leave()
     },
