@@ -1,6 +1,6 @@
 import { textsOf } from '../../../platform/database/prepared.ts'
 import type { Tx } from '../../../platform/database/schema.ts'
-import type { LfsObjectId } from './lfs-links.ts'
+import type { LfsObject } from './schema.ts'
 
 /**
  * The bytes of uploads that are allowed and not stored yet. They count for quotas until they are stored,
@@ -26,7 +26,7 @@ export async function endLfsReservations(
 export async function reserveLfsObjects(
   tx: Tx,
   repositoryId: number,
-  objects: readonly LfsObjectId[],
+  objects: readonly Pick<LfsObject, 'oid' | 'bytes'>[],
   expireTime: number,
 ): Promise<void> {
   const rows = objects.map(({ oid, bytes }) => ({
